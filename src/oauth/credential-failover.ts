@@ -158,7 +158,7 @@ export class CredentialFailover implements TokenSource {
 
   #unavailable(source: TokenCache, pause: Pause | undefined): ProxyError {
     const { detail, fix } = source.explain(pause);
-    const retryAfterMs = pause === undefined ? defaultRetryMs : this.#remainingMs(pause);
+    const retryAfterMs = pause === undefined ? defaultRetryMs : this.#untilNextTryMs(source, pause);
     return new ProxyError(
       "token_unavailable",
       `No token for ${this.#describe(source.set)}: ${detail}; ${fix}. Next try in ${seconds(retryAfterMs)} s. The same request may be repeated.`,
@@ -168,7 +168,7 @@ export class CredentialFailover implements TokenSource {
 
   #refused(pauses: readonly Pause[]): ProxyError {
     const candidates = this.#parts.candidates;
-    const retryAfterMs = Math.min(...pauses.map((pause) => this.#remainingMs(pause)));
+    const retryAfterMs = Math.min(...candidates.map((source) => this.#untilNextTryMs(source)));
     const names = candidates.map(({ set }) => this.#describe(set)).join(" and ");
     const rest = candidates.length === 1 ? "; no other set is configured" : "";
     const { fix } = candidates[0].explain(pauses[0]);
@@ -184,8 +184,8 @@ export class CredentialFailover implements TokenSource {
     return `credential "${set.name}" (client ${set.clientId}, site ${this.#parts.owner})`;
   }
 
-  #remainingMs(pause: Pause): number {
-    return Math.max(0, pause.untilMs - this.#parts.clock.nowMs());
+  #untilNextTryMs(source: TokenCache, pause?: Pause): number {
+    return Math.max(0, Math.max(pause?.untilMs ?? 0, source.nextTryMs) - this.#parts.clock.nowMs());
   }
 }
 

@@ -50,7 +50,7 @@ export function explainNoToken(failure: Failure, asked: Asked, reader: Reader): 
     case 403:
       return because(`${place} refuses the set`, fixRefusal(failure, asked, reader));
     case 429: {
-      const fix = "wait: nothing else helps; with tokens.cache: redis, replicas share one token";
+      const fix = "wait; if it lasts, see what else requests tokens with this client or from this address";
       return because(`${place} gets too many token requests`, fix);
     }
   }

@@ -64,6 +64,12 @@ export class TokenCache {
     return this.#parts.backoff.pause() ?? this.#parts.address.pause();
   }
 
+  /** When a token request may be made again, as `/status` says it: after the set's pause, and that of its address. */
+  get nextTryMs(): number {
+    const { backoffUntilMs = 0, addressPausedUntilMs = 0 } = this.snapshot();
+    return Math.max(backoffUntilMs, addressPausedUntilMs);
+  }
+
   /** Why a pause began; without one, that no token came in time. For callers. */
   explain(pause: Pause | undefined) {
     const failure = pause === undefined || pause.kind === "spacing" ? { cause: noAnswer } : pause;

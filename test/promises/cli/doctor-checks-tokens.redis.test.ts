@@ -17,7 +17,7 @@ it.each([
   {
     what: "429 with Retry-After",
     fault: { kind: "answer", status: 429, headers: { "retry-after": "7200" } },
-    says: /: http:\S+ gets too many token requests \(429\), to be tried again in 2 h \| wait: nothing else helps; with tokens\.cache: redis, replicas/,
+    says: /: http:\S+ gets too many token requests \(429\), to be tried again in 2 h \| wait; if it lasts, see what else requests tokens/,
   },
   {
     what: "500",

@@ -26,6 +26,8 @@ class LimitedServer {
   retryAfterSeconds = 1;
   /** Clients that get a 429 whatever the others do, with this Retry-After in seconds. */
   readonly ownLimits = new Map<string, number>();
+  /** Clients that get a 401. */
+  readonly refused = new Set<string>();
   readonly requests: { readonly atMs: number; readonly client: string; readonly status: number }[] = [];
   /** Requests that were sent although an answer had demanded a pause. */
   tooEarly = 0;
@@ -46,6 +48,10 @@ class LimitedServer {
       this.busiest = Math.max(this.busiest, this.#atOnce);
       await sleep(this.#clock, 10);
       const atMs = this.#clock.nowMs();
+      if (this.refused.has(client)) {
+        this.#atOnce -= 1;
+        return answered(401);
+      }
       const own = this.ownLimits.get(client);
       const recent = this.requests.filter((each) => each.status === 200 && each.atMs > atMs - 1_000);
       const isRefused = own !== undefined || recent.length >= this.perSecond;
@@ -91,6 +97,25 @@ describe("at the start", () => {
     await clock.advance(100);
     expect(await ordered).toBe(20);
   });
+});
+
+it("a refused set is tried after its pause and that of its address: the later one is what callers are told", async () => {
+  const { clock, server, order } = await stage(30);
+  await clock.advance(2_000);
+  server.refused.add("client-0").add("client-1");
+  const first = order(1);
+  await clock.advance(100);
+  expect(await first).toMatchObject({ code: "credentials_refused", retryAfterMs: expect.closeTo(10_000, -3) });
+  server.refused.clear();
+  server.perSecond = 0;
+  server.retryAfterSeconds = 30;
+  // The address pauses for another set's 429.
+  const other = order(2);
+  await clock.advance(100);
+  expect(await other).toMatchObject({ code: "token_unavailable", retryAfterMs: expect.closeTo(30_000, -3) });
+  const refused = await order(1);
+  expect(refused).toMatchObject({ code: "credentials_refused", retryAfterMs: expect.closeTo(30_000, -3) });
+  expect((refused as ProxyError).message).toMatch(/Next try in (29|30) s/);
 });
 
 describe("a reload that changes the secret of many sets", () => {

@@ -70,8 +70,8 @@ describe("why there is no token, and what to do, for operators and for callers",
     ],
     [
       { status: 429 },
-      "https://login.example:8443 gets too many token requests (429) | wait: nothing else helps; with tokens.cache: redis, replicas share one token",
-      "the authorization server gets too many token requests (429) | wait: nothing else helps; with tokens.cache: redis, replicas share one token",
+      "https://login.example:8443 gets too many token requests (429) | wait; if it lasts, see what else requests tokens with this client or from this address",
+      "the authorization server gets too many token requests (429) | wait; if it lasts, see what else requests tokens with this client or from this address",
     ],
     [
       { status: 503 },
