@@ -25,6 +25,7 @@ export type Event =
   | CharacterWarned
   | OutcomeSettled
   | CallbackFinished
+  | OutageEnded
   | TunnelRequested
   | TokenEvent
   | RedisEvent
@@ -233,6 +234,22 @@ export interface CallbackFinished extends Finished {
   readonly isGuarded?: boolean | undefined;
   /** From connecting to the end of the application's answer. */
   readonly applicationMs?: number | undefined;
+}
+
+/** Failures are over when none has come for so long, and so many have succeeded since. */
+export const overAfterMs = 60_000;
+export const overAfterSuccesses = 2;
+
+/** Several requests of an environment, or its callbacks, failed, and these failures are over. Callers' mistakes do not count. */
+export interface OutageEnded {
+  readonly kind: "outage_ended";
+  readonly environment: string;
+  readonly what: "request" | "callback";
+  /** From the first failure to the last. */
+  readonly lastedMs: number;
+  readonly failed: number;
+  /** How many ended in that time. */
+  readonly total: number;
 }
 
 /** What is wrong with a callback that is not genuine. */

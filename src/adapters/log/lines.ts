@@ -33,6 +33,10 @@ const headlines: { readonly [Kind in Event["kind"]]: (event: Extract<Event, { ki
     `${reference === undefined ? `request ${requestId}` : `reference ${reference}`} was looked for: ${found ? "it was found" : "there is none"}${key === "free" ? "; a repetition with its key is sent" : ""}`,
   ],
   callback_finished: (event) => [callbackLevelOf(event), describeCallback(event)],
+  outage_ended: ({ environment, what, failed, total, lastedMs }) => [
+    "info",
+    `${what}s of ${environment} succeed again: ${failed} of ${total} failed within ${formatSpan(lastedMs)}`,
+  ],
   tunnel_requested: (event) =>
     event.cause === undefined
       ? ["trace", `the proxy opened a tunnel to ${event.destination}`]

@@ -12,6 +12,7 @@ import {
   troubleOf,
   writeAccessLine,
 } from "./lines.ts";
+import { createOutages } from "./outages.ts";
 import { openStandardOutput } from "./standard-output.ts";
 
 /**
@@ -36,9 +37,10 @@ interface LogDestination extends DestinationStream {
  * request or callback that is a warning or an error, is written at once, after the waiting lines.
  * @param level the least severe level that is written
  */
-export function createLogging(level: string, destination: LogDestination) {
+export function createLogging(level: string, destination: LogDestination, clock = systemClock) {
   const now = createTimestamp();
-  const throttle = new LogThrottle(systemClock);
+  const throttle = new LogThrottle(clock);
+  const endOutage = createOutages(clock);
   /** Environments from whose clocks ours differs. */
   const wrongClocks = new Set<string>();
   /** The Redis servers that are down, by node. */
@@ -69,6 +71,8 @@ export function createLogging(level: string, destination: LogDestination) {
   const report: Report = (event) => {
     if (event.kind === "request_finished" || event.kind === "callback_finished") {
       const level = levelOf(event);
+      const ended = endOutage(event, level === "info");
+      if (ended !== undefined) report(ended);
       if (!logger.isLevelEnabled(level)) return;
       const hasAdvice = level !== "info" && throttle.isFirst(troubleOf(event));
       destination.write(writeAccessLine(event, level, now(), hasAdvice ? advise(event) : undefined));

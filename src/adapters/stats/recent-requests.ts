@@ -1,5 +1,12 @@
 import type { FailureCode } from "../../model/errors.ts";
-import { type CallbackResult, hasUnknownEffect, isFailedByService, type RequestFinished } from "../../model/events.ts";
+import {
+  type CallbackResult,
+  hasUnknownEffect,
+  isFailedByService,
+  overAfterMs,
+  overAfterSuccesses,
+  type RequestFinished,
+} from "../../model/events.ts";
 import { answerBuckets } from "./metrics.ts";
 import { countBy, groupBy, sumOf } from "./sums.ts";
 
@@ -73,13 +80,10 @@ export function isMoreThanChance(counts: Counts): boolean {
   return counts.failed >= failingRequests && shareOf(counts) >= failingShare;
 }
 
-/** How long nothing may fail until a failure counts as over. */
-const overAfterMs = 60_000;
-
 /** Whether nothing has failed for a while, and requests have succeeded since. Times are ISO 8601. */
 export function seemsOver(lastFailedAt: string | undefined, succeededSince: number, now: string): boolean {
   if (lastFailedAt === undefined) return false;
-  return succeededSince >= failingRequests && Date.parse(now) - Date.parse(lastFailedAt) >= overAfterMs;
+  return succeededSince >= overAfterSuccesses && Date.parse(now) - Date.parse(lastFailedAt) >= overAfterMs;
 }
 
 /** Refusals that did what their caller asked for: no second order was sent. */

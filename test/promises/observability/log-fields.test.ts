@@ -123,6 +123,7 @@ const samples: Samples = {
     { ...callback, result: "signature_wrong", outcome: "not_sent" },
     { ...callback, result: "application_failed", outcome: "unknown" },
   ],
+  outage_ended: [{ kind: "outage_ended", environment, what: "request", lastedMs: 1, failed: 2, total: 3 }],
   tunnel_requested: [...twice(tunnel), { ...tunnel, result: "opened", cause: undefined, isFirst: false }],
   upstream_unauthorized: [
     {

@@ -7,6 +7,7 @@ import type { Socket } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { FaultAction } from "../../../simulator/src/service/fault.ts";
+import { createLogging } from "../../../src/adapters/log/logger.ts";
 import { requestFailureCodes } from "../../../src/model/errors.ts";
 import type { Event } from "../../../src/model/events.ts";
 import { Secret } from "../../../src/model/secret.ts";
@@ -21,6 +22,7 @@ import {
   trusting,
 } from "../../../testkit/certificates.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
+import { FakeClock } from "../../../testkit/fake-clock.ts";
 import { accessLines, logOf } from "../../../testkit/log-lines.ts";
 import { rawPost, sendRaw } from "../../../testkit/raw-caller.ts";
 import { type RawUpstream, rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
@@ -185,6 +187,38 @@ it("of a request that Redis does not let pass, the first line says which Redis, 
   expect(said(down, back)).toBe(
     "; it needs tokens.cache: redis; countersign doctor says what is wrong with that Redis",
   );
+});
+
+it("tells for each environment that failures are over: for how long, and how many", async () => {
+  const clock = new FakeClock();
+  const lines: string[] = [];
+  const { report } = createLogging("info", { write: (line) => void lines.push(line) }, clock);
+  const answered = { ...finished, status: 200, by: "service", outcome: "answered" } as const;
+  const failed = { ...answered, status: 503, outcome: "unknown" } as const;
+  const wrong = { ...finished, status: 415, code: "media_type_not_supported" } as const;
+  const send = async (event: Event, times: number) => {
+    for (let sent = 0; sent < times; sent += 1) {
+      await clock.advance(1_000);
+      report(event);
+    }
+  };
+  const told = () => lines.map((line) => JSON.parse(line)).filter((line) => line.event === "outage_ended");
+  await send(answered, 5);
+  // Neither a caller's mistake nor a single failure is an outage.
+  await send(wrong, 100);
+  await send(failed, 1);
+  await send(answered, 70);
+  expect(told()).toEqual([]);
+  await send(failed, 3);
+  await send({ ...answered, environment: "production" }, 70);
+  await send(answered, 1);
+  expect(told()).toEqual([]);
+  await send(failed, 1);
+  await send(answered, 59);
+  expect(told()).toEqual([]);
+  await send(answered, 10);
+  const over = { level: "info", environment: "sandbox", what: "request", failed: 4, total: 5, lastedMs: 74_000 };
+  expect(told()).toMatchObject([{ ...over, message: "requests of sandbox succeed again: 4 of 5 failed within 74 s" }]);
 });
 
 it("tells of a wrong clock once, and once that it is right again", () => {
