@@ -1,6 +1,5 @@
 import { X509Certificate } from "node:crypto";
 import type { Config } from "../../config/config.ts";
-import { located } from "../../config/diagnostics.ts";
 import { formatSpan } from "../../model/clock.ts";
 import { type Environment, splitCertificates } from "../../model/environment.ts";
 import { callersTlsOf, describeBind } from "../../model/listener.ts";
@@ -21,12 +20,16 @@ export function checkConfig({ file, config, warnings }: Run): Check[] {
   return [
     checked(file, ok(`${counts}, hash ${hash}`)),
     checked("secrets", ok(`${describeOrigins(config)}, as ${describeUser()}`)),
-    ...located(warnings).map(({ path, line, message, fix }) =>
-      checked(path === "" ? file : `${path} (line ${line})`, warn(message, fix)),
-    ),
+    ...(warnings.length === 0 ? [] : [checked(file, describeWarnings(warnings))]),
     ...environments.flatMap(checkSiteFolder),
     ...environments.flatMap(findGaps),
   ];
+}
+
+function describeWarnings(warnings: Run["warnings"]): CheckResult {
+  const codes = [...new Set(warnings.map(({ code }) => code))].sort();
+  const detail = `${countOf(warnings.length, "warning")} (${codes.join(", ")})`;
+  return warn(detail, "countersign check says what to do about each");
 }
 
 function checked(subject: string, result: CheckResult, environment?: string): Check {
