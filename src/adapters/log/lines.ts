@@ -228,12 +228,15 @@ export function levelOf(event: RequestFinished | CallbackFinished): EndLevel {
   return isFailed || isNoOrder ? "warn" : "info";
 }
 
-/** Lines with the same trouble say what to do once a minute. */
-export function troubleOf(event: RequestFinished | CallbackFinished): string {
-  const { kind, environment, status, code } = event;
-  return kind === "callback_finished"
-    ? `${kind} ${environment} ${event.result}`
-    : `${kind} ${environment} ${event.auth} ${code ?? status}`;
+/** Lines with the same trouble say what to do once a minute. @param redis as for `adviceOn` */
+export function troubleOf(event: RequestFinished | CallbackFinished, redis: RedisDown | undefined): string {
+  const { kind, environment, server, status, code } = event;
+  const what = kind === "callback_finished" ? event.result : `${event.auth} ${code ?? status}`;
+  return `${kind} ${environment} ${server} ${what} ${isOfRedis(event) ? (redis?.cause ?? redis?.failure) : ""}`;
+}
+
+function isOfRedis({ cause, code }: RequestFinished | CallbackFinished): boolean {
+  return cause === "Redis" || code === "replay_store_unavailable";
 }
 
 /** `create_order for S1000000001: 504 upstream_timeout (no answer), unknown` */
@@ -259,8 +262,7 @@ function describeRequest(event: RequestFinished, advice = ""): string {
 export function adviceOn(event: RequestFinished | CallbackFinished, redis: RedisDown | undefined): string {
   const { server, status, code, cause } = event;
   if (cause === "slow caller" || cause === "shutdown" || code?.endsWith("_unreachable")) return "";
-  const isOfRedis = cause === "Redis" || code === "replay_store_unavailable";
-  if (isOfRedis && redis !== undefined) return `; ${describeRedisFailure(redis)}`;
+  if (isOfRedis(event) && redis !== undefined) return `; ${describeRedisFailure(redis)}`;
   const place = server === undefined ? "" : `${server}: `;
   const fix = event.kind === "callback_finished" ? callbackFixes[event.result] : code && fixes[code];
   if (fix !== undefined) return `; ${place}${fix}`;

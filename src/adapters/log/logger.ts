@@ -64,9 +64,11 @@ export function createLogging(level: string, destination: LogDestination, clock 
     else wrongClocks.delete(event.environment);
     return news;
   };
+  /** Undefined unless it is the first such line for a minute. */
   const advise = (event: RequestFinished | CallbackFinished) => {
     const ofKeys = event.kind === "request_finished" ? away.get(claimsNodeName) : undefined;
-    return adviceOn(event, ofKeys ?? away.get("cache"));
+    const redis = ofKeys ?? away.get("cache");
+    return throttle.isFirst(troubleOf(event, redis)) ? adviceOn(event, redis) : undefined;
   };
   const report: Report = (event) => {
     if (event.kind === "request_finished" || event.kind === "callback_finished") {
@@ -74,8 +76,7 @@ export function createLogging(level: string, destination: LogDestination, clock 
       const ended = endOutage(event, level === "info");
       if (ended !== undefined) report(ended);
       if (!logger.isLevelEnabled(level)) return;
-      const hasAdvice = level !== "info" && throttle.isFirst(troubleOf(event));
-      destination.write(writeAccessLine(event, level, now(), hasAdvice ? advise(event) : undefined));
+      destination.write(writeAccessLine(event, level, now(), level === "info" ? undefined : advise(event)));
       if (level !== "info") destination.writePending?.();
       return;
     }

@@ -183,7 +183,11 @@ it("of a request that Redis does not let pass, the first line says which Redis, 
   const down: Event = { ...away, failure: "noauth", cause: "WRONGPASS" };
   const says = "; redis://cache:6379: the login is refused (WRONGPASS); correct redis.password and redis.username,";
   expect(said(down)).toContain(says);
-  expect(said({ ...down, failure: "connection", cause: "ECONNREFUSED" }, down)).toContain(says);
+  const before: Event = { ...down, failure: "connection", cause: "ECONNREFUSED" };
+  expect(said(before, down)).toContain(says);
+  // Another cause within the minute has another step.
+  const lines = logOf([before, { ...refused, cause: "Redis" }, down, { ...refused, cause: "Redis" }], "info");
+  expect(lines.of("request_finished")[1].message).toContain(says);
   expect(said(down, back)).toBe(
     "; it needs tokens.cache: redis; countersign doctor says what is wrong with that Redis",
   );
