@@ -11,6 +11,7 @@ import type { Event, ForgeryReason } from "../model/events.ts";
 import { describeBind } from "../model/listener.ts";
 import { listNames } from "../model/names.ts";
 import { Secret } from "../model/secret.ts";
+import { explainCallback } from "../model/service-answer.ts";
 import type { TokenSource } from "../oauth/token.ts";
 import { readParameters } from "../parameters/parameters.ts";
 import { missingNames, stringToSign } from "../parameters/signature.ts";
@@ -217,22 +218,16 @@ function explainForgery(
   keys: readonly string[],
   { sites }: Environment,
 ): string {
-  switch (reason) {
-    case "parameter_missing":
-      return `it has no ${missingNames(parameters).join(", ")}`;
-    case "site_unknown":
-      return `this listener knows ${listNames([...sites.keys()])} and their keys`;
-    case "key_missing":
-      return "the site has no key of this version";
-    case "timestamp_invalid":
-      return "its timestamp is not in Unix seconds";
-    case "signature_wrong": {
-      const hasForm = /^[0-9a-f]{64}$/.test(parameters.get("signature") ?? "");
-      return hasForm
-        ? `compare the secret of ${listNames(keys)} with the portal, and callbacks.exempt with docs/callbacks.md`
-        : "a signature has 64 lower-case hexadecimal digits";
-    }
-  }
+  const { detail, fix } = explainCallback(reason);
+  const hasForm = /^[0-9a-f]{64}$/.test(parameters.get("signature") ?? "");
+  const facts: { readonly [Reason in ForgeryReason]?: string } = {
+    parameter_missing: ` (no ${missingNames(parameters).join(", ")})`,
+    site_unknown: ` (this listener knows ${listNames([...sites.keys()])} and their keys)`,
+    signature_wrong: hasForm
+      ? ` (${listNames(keys)}; docs/callbacks.md says what is exempt)`
+      : " (a signature has 64 lower-case hexadecimal digits)",
+  };
+  return `${detail}${facts[reason] ?? ""}; ${fix}`;
 }
 
 function printVerdict({ listener, isGenuine, reason, detail, site, key, keys, stringToSign: text }: Verdict): void {

@@ -1,6 +1,9 @@
 /** A clock that differs more from the service's is wrong: signed requests may be refused. As for the alert CountersignClockSkew. */
 export const longestSkewSeconds = 30;
 
+/** What to do about a clock that differs from the service's. */
+export const fixOfClock = "set it (NTP on the node), or report the service's";
+
 /** Cancels a timer; does nothing once it has fired. */
 export type Cancel = () => void;
 
@@ -180,4 +183,28 @@ export class DeadlineTimer {
       this.#arm();
     }
   }
+}
+
+const secondMs = 1_000;
+const minuteMs = 60 * secondMs;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+
+/** `12 s`, `3 min`, `2 h 5 min`, `4 d 7 h`: short enough to read at a glance. */
+export function describeDuration(ms: number): string {
+  if (ms < minuteMs) return `${Math.floor(ms / secondMs)} s`;
+  if (ms < hourMs) return `${Math.floor(ms / minuteMs)} min`;
+  const [bigMs, big, smallMs, small] =
+    ms < dayMs ? ([hourMs, "h", minuteMs, "min"] as const) : ([dayMs, "d", hourMs, "h"] as const);
+  const rest = Math.floor((ms % bigMs) / smallMs);
+  const whole = `${Math.floor(ms / bigMs)} ${big}`;
+  return rest === 0 ? whole : `${whole} ${rest} ${small}`;
+}
+
+/** What the log and the status page say of this machine's clock; undefined while it agrees with the service's. */
+export function describeSkew(skewSeconds: number, environment: string): string | undefined {
+  if (Math.abs(skewSeconds) <= longestSkewSeconds) return undefined;
+  const span = describeDuration(Math.round(Math.abs(skewSeconds)) * secondMs);
+  const side = skewSeconds > 0 ? "ahead of" : "behind";
+  return `this machine's clock is ${span} ${side} the service's of ${environment}: signed orders may be refused; ${fixOfClock}`;
 }

@@ -19,22 +19,25 @@ export function withAddresses(text: string, docsUrl: string | undefined): string
   return text.replace(/\bdocs\/([\w/-]+\.md)/g, (_, page: string) => addressOfPage(page, docsUrl));
 }
 
-/** The sections of docs/troubleshooting.md, by the first statuses of their titles. */
-const sections: Readonly<Record<string, string>> = {
-  "400": "orders-get-400",
-  "401": "every-order-gets-401",
-  "403": "every-order-gets-403",
-  "404": "every-order-gets-404",
-  "422": "orders-get-422",
-  "429": "orders-get-429",
-  "500": "orders-get-500",
-  "502": "orders-get-502-or-504",
-  "503": "orders-get-503",
-  "504": "orders-get-502-or-504",
-};
+/** The sections of docs/troubleshooting.md that are on statuses. */
+const sections = [
+  "orders-get-200-and-none-exists",
+  "orders-get-400",
+  "every-order-gets-401",
+  "every-order-gets-403",
+  "every-order-gets-404",
+  "orders-get-405-407-408-413-415-417-or-431",
+  "orders-get-409",
+  "orders-get-422",
+  "orders-get-429",
+  "orders-get-500",
+  "orders-get-502-or-504",
+  "orders-get-503",
+];
 
 /** Where the documents say more about requests that get a status; undefined without a section of its own. */
 export function sectionOn(status: string): string | undefined {
-  const section = status.startsWith("3") ? "orders-get-a-redirect" : sections[status];
+  const isOn = (section: string) => /^\d{3}$/.test(status) && section.includes(status);
+  const section = status.startsWith("3") ? "orders-get-a-redirect" : sections.find(isOn);
   return section && `troubleshooting.md#${section}`;
 }

@@ -1,5 +1,6 @@
+import { fixOfClock } from "./clock.ts";
 import type { AuthMethod } from "./environment.ts";
-import type { FailureCode } from "./errors.ts";
+import { type FailureCode, failures } from "./errors.ts";
 import type { CallbackResult } from "./events.ts";
 
 /** What an answer means, and what to do: clauses, the same in the log, on the status page and in doctor. */
@@ -13,11 +14,13 @@ interface Answered {
   /** The environment's path in the configuration; undefined for any environment. */
   readonly path?: string | undefined;
   /** How the request was authenticated, if that is known. */
-  readonly auth?: AuthMethod | undefined;
+  readonly auth?: AuthMethod | "none" | undefined;
   /** The answer's media type, if it is not JSON. */
   readonly contentType?: string | undefined;
   /** Whether all requests get this answer, if that is known. */
   readonly isEvery?: boolean;
+  /** Whether the service accepts the tokens of other sites of the environment. */
+  readonly acceptsOthers?: boolean;
 }
 
 /**
@@ -26,7 +29,7 @@ interface Answered {
  */
 export function explainAnswer(
   status: number,
-  { path, auth, contentType, isEvery }: Answered,
+  { path, auth, contentType, isEvery, acceptsOthers }: Answered,
 ): ExplainedAnswer | undefined {
   const baseUrl = path === undefined ? "the environment's baseUrl" : `${path}.baseUrl`;
   if (status < 300) {
@@ -42,7 +45,7 @@ export function explainAnswer(
   }
   switch (status) {
     case 401:
-      return explainUnauthorized(auth);
+      return explainUnauthorized(auth, acceptsOthers);
     case 403:
       return { detail: "it does not allow this site or operation", fix: "see in the portal what the site may do" };
     case 404:
@@ -63,14 +66,16 @@ export function explainAnswer(
 }
 
 function explainNotFound(baseUrl: string, isEvery: boolean | undefined): ExplainedAnswer {
-  if (isEvery === true) return { detail: "it does not know the path", fix: `correct the path in ${baseUrl}` };
-  const asked = "see what the application asks for";
-  if (isEvery === false) return { detail: "it does not know what was asked for", fix: asked };
-  const fix = `correct the path in ${baseUrl}, if all requests get this; else ${asked}`;
-  return { detail: "it does not know the path, or what was asked for", fix };
+  const [all, others] = [`correct the path in ${baseUrl}`, "see what the application asks for"];
+  const unsure = `${all}, if all requests get this; else ${others}`;
+  return { detail: "it does not know the path", fix: isEvery === undefined ? unsure : isEvery ? all : others };
 }
 
-function explainUnauthorized(auth: AuthMethod | undefined): ExplainedAnswer {
+function explainUnauthorized(auth: Answered["auth"], acceptsOthers: boolean | undefined): ExplainedAnswer {
+  if (auth === "oauth" && acceptsOthers === true) {
+    const fix = "compare the set's audience with the portal, and the site that it is for";
+    return { detail: "it does not accept the token, though it accepts those of other sites", fix };
+  }
   const ofSet = "compare the set's audience, authUrl and baseUrl with the portal";
   const ofKey = "compare the key and its secret with the portal, and the clock";
   if (auth === "oauth") return { detail: "it does not accept the token", fix: ofSet };
@@ -130,18 +135,38 @@ export const fixes: { readonly [Code in FailureCode]?: string } = {
   internal: "report the line of its defect",
 };
 
-/** What to do about a callback that the application has not taken. `application_unreachable` depends on its cause. */
-export const callbackFixes: { readonly [Result in CallbackResult]?: string } = {
-  parameter_missing: "see who sends it: the service always sends version, site_identifier, timestamp and signature",
-  site_unknown: "configure that site or key, or see in the portal where its callbacks are to go",
-  key_missing: "give the site a key of the callback's version",
-  signature_wrong:
-    "compare the key that it names, and the parameters in exempt, with the portal; if they are right, it is forged",
-  timestamp_invalid: "report it to the service: its timestamp is not in Unix seconds",
-  callback_too_old: "look for the order: the callback may have been delivered before",
-  callback_too_early: "set this machine's clock (NTP on the node), or report the service's",
-  replay_store_unavailable: seeRedis,
-  declined: "see the application's log",
-  application_failed: "see the application's log",
-  application_timeout: "see the application's log, or raise its timeout",
+const ofApplication = "see the application's log";
+
+/** What the result of a callback means, and what to do. A code's own meaning is in its row; what to do about `application_unreachable` depends on its cause. */
+const callbackResults: { readonly [Result in CallbackResult]?: Partial<ExplainedAnswer> } = {
+  delivered: { detail: "the application answered 2xx" },
+  declined: { detail: "the application answered something else than 2xx", fix: ofApplication },
+  repeated: { detail: "the application had taken it before; it was answered again, and not handed over" },
+  parameter_missing: { detail: "it lacks version, site_identifier, timestamp or signature", fix: "see who sends it" },
+  site_unknown: {
+    detail: "its site or key is not configured",
+    fix: "configure it, or correct the address in the portal",
+  },
+  key_missing: { detail: "its site has no key of its version", fix: "give the site one" },
+  signature_wrong: {
+    detail: "it is not signed with the key that it names",
+    fix: "compare the key and its secret, and the parameters in exempt, with the portal; if they are right, it is forged",
+  },
+  timestamp_invalid: { detail: "its timestamp is signed, but not in Unix seconds", fix: "report it to the service" },
+  callback_too_old: { fix: "look for the order: the callback may have been delivered before" },
+  callback_too_early: { fix: `see this machine's clock: ${fixOfClock}` },
+  replay_store_unavailable: { fix: seeRedis },
+  application_failed: { fix: ofApplication },
+  application_timeout: { fix: `${ofApplication}, or raise its timeout` },
 };
+
+/** The result of a callback: the same in the log, on the status page, in doctor and in preview. */
+export function explainCallback(result: string): Partial<ExplainedAnswer> {
+  return { detail: failures[result as FailureCode]?.meaning, ...callbackResults[result as CallbackResult] };
+}
+
+/** Clauses as whole sentences. */
+export function inSentences({ detail, fix }: Partial<ExplainedAnswer>): string {
+  const clauses = [detail, fix].flatMap((clause) => (clause === undefined ? [] : [clause.replace(/\.$/, "")]));
+  return clauses.map((clause) => `${clause.charAt(0).toUpperCase()}${clause.slice(1)}.`).join(" ");
+}

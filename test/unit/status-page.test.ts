@@ -3,10 +3,15 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { findDocuments, pageOf, slugOf } from "../../scripts/site/documents.ts";
-import { describeAge, describeDuration, html } from "../../src/adapters/stats/page/html.ts";
+import { describeClock } from "../../src/adapters/log/lines.ts";
+import { describeAge, html } from "../../src/adapters/stats/page/html.ts";
 import { renderPage as render } from "../../src/adapters/stats/page/render-page.ts";
 import { describeLeft, tokenBar } from "../../src/adapters/stats/page/tokens.ts";
 import type { CallbackStatus, EnvironmentStatus, StatusSnapshot } from "../../src/adapters/stats/stats.ts";
+import { describeDuration } from "../../src/model/clock.ts";
+import { requestFailureCodes } from "../../src/model/errors.ts";
+import { forgeryReasons, tokenOutages } from "../../src/model/events.ts";
+import { explainCallback } from "../../src/model/service-answer.ts";
 import { ago, badNight, darkNight, quietNight, unanswered } from "./status-snapshot.ts";
 
 const hostile = `"'><script>alert(1)</script>&amp;<!--`;
@@ -19,6 +24,12 @@ const renderPage = (night: StatusSnapshot, refreshSeconds?: number) => render(ni
 const failuresOf = (what: string, count: number) => ({ failures: [{ by: "service", what, count } as const] });
 
 const toneShown = (snapshot: StatusSnapshot) => /class="verdict headline (\w+)"/.exec(renderPage(snapshot).html)?.[1];
+
+/** The first cause below the headline. */
+const firstLine = (night: StatusSnapshot) => {
+  const { html: page } = renderPage(night);
+  return /<li>(.*?)<\/li>/s.exec(page.slice(page.indexOf('id="headline"')))?.[1] ?? "";
+};
 
 const tagsOf = (page: string) => page.replace(/<style>.*<\/style>/s, "").match(/<[^>]*>/g) ?? [];
 
@@ -157,7 +168,7 @@ describe("the status page", () => {
     expect(page).toContain('aria-hidden="true">100 %</p>');
     expect(page).toContain("sandbox: 0 of 600 requests failed.");
     expect(page).toContain(
-      "20 × <code>401</code></strong> in production, all of <code>S1000000002</code>, answered by the service.",
+      "20 × <code>401</code></strong> in production, all of <code>S1000000002</code>. https://api.example/json-api: it does not accept",
     );
   });
 
@@ -180,7 +191,7 @@ describe("the status page", () => {
   it("advises to compare the base URL if every request got 404, and only then", () => {
     const after404s = (requests: number) =>
       renderPage(withRecent(darkNight, { requests, ...failuresOf("404", 20) })).html;
-    expect(after404s(20)).toContain("Correct the path in the environment&#39;s baseUrl.");
+    expect(after404s(20)).toContain("it does not know the path; correct the path in environments.production.baseUrl.");
     expect(after404s(21)).not.toContain("baseUrl");
   });
 
@@ -217,7 +228,7 @@ describe("the status page", () => {
     ["incomplete answer", "the order may exist"],
     ["slow service", "it may have had an effect"],
     ["slow caller", "the order may exist"],
-    ["shutdown", "This process ended"],
+    ["shutdown", "this process ended"],
   ])("says what was awaited when a deadline passed, and what it means: %s", (cause, words) => {
     const failures = [{ by: "countersign", what: "upstream_timeout", count: 3, cause } as const];
     const { html: page } = renderPage(withRecent(quietNight, { failures }));
@@ -255,7 +266,7 @@ describe("the status page", () => {
   it("says where the service redirects", () => {
     const failures = [{ by: "service", what: "302", location: "login.corp.example", count: 3 }] as const;
     expect(renderPage(withRecent(quietNight, { failures })).html).toContain(
-      "</strong> in production, answered by the service with Location <code>login.corp.example</code>. No redirect",
+      "</strong> in production with Location <code>login.corp.example</code>. https://api.example/json-api: no redirect",
     );
   });
 
@@ -264,7 +275,7 @@ describe("the status page", () => {
     expect(toneShown(night)).toBe("warn");
     expect(renderPage(night).html).toContain(">2 of 2 answers were not JSON in the last 5 min</h2>");
     expect(renderPage(night).html).toContain(
-      "<strong>2 of 2 requests of production got text/html</strong>, and JSON was asked for: if a login or a maintenance page answered, no order exists; see who answers at <code>https://api.example/json-api</code>.",
+      "<strong>2 × <code>text/html</code></strong> in production. https://api.example/json-api: it sends text/html, which is no JSON, so perhaps no order exists; see who answers: ",
     );
   });
 
@@ -388,7 +399,7 @@ describe("the status page", () => {
   it("does not say that the service answered if its answer broke off", () => {
     const { html: page } = renderPage(withRecent(quietNight, failuresOf("upstream_reset", 2)));
     expect(page).toContain(
-      "2 × <code>upstream_reset</code></strong> in production. The service’s answer began, and the caller did not get all of it.",
+      "2 × <code>upstream_reset</code></strong> in production. https://api.example/json-api: its answer began, and the caller did not get all of it.",
     );
   });
 
@@ -432,7 +443,7 @@ describe("the status page", () => {
     [{ what: "declined", cause: "answered 500" }, "<code>http://127.0.0.1:8080/callbacks</code>: answered 500. "],
     [
       { what: "signature_wrong" },
-      "It is not signed with the key that it names: another key, another <code>exempt</code>, or a forgery. ",
+      "It is not signed with the key that it names. Compare the key and its secret, and the parameters in exempt, with the portal; if they are right, it is forged. ",
     ],
   ] as const)("says of failing callbacks where the application is, why, and what to do: %o", (failure, words) => {
     const { html: page } = renderPage(
@@ -519,7 +530,7 @@ describe("the status page", () => {
     );
     expect(text).not.toContain("× token_unavailable");
     expect(text).not.toContain("did not issue one in time");
-    expect(text).toContain("12 × 401 in production, answered by the service.");
+    expect(text).toContain("12 × 401 in production. https://api.example/json-api: it does not accept the token");
     expect(text.indexOf("No token for")).toBeLessThan(text.indexOf("12 × 401"));
     const over = withRecent(quietNight, {
       failures: [{ by: "countersign", what: "token_unavailable", cause: "HTTP 503", count: 20 }],
@@ -607,9 +618,174 @@ describe("the status page", () => {
     const page = (change: object) =>
       renderPage({ ...quietNight, reload: { ...quietNight.reload, lastRefused: { ...lastRefused, ...change } } }).html;
     expect(page({})).toContain("there is no default key");
-    expect(page({ problemCount: 51 })).toContain("And 50 more:");
+    expect(page({ problems: ["a", "b"], problemCount: 52 })).toContain("And 50 more:");
+    expect(page({ problemCount: 51 })).toContain("and 50 more</a>");
     expect(page({ isPending: false })).toContain("It has been fixed since.");
     expect(page({ isPending: false })).not.toContain("Needs attention");
+  });
+
+  it.each([
+    ["401", "https://api.example: it does not accept the token"],
+    ["429", "https://api.example: it gets too many requests"],
+    ["503", "https://api.example: it fails"],
+    ["302", "https://api.example/json-api/create_order: no redirect is followed"],
+    ["404", "https://api.example/json-api/create_order: it does not know the path"],
+    [
+      "upstream_timeout",
+      "https://api.example: it had given no answer at the deadline: the order may exist; see whether",
+    ],
+    ["upstream_reset", "https://api.example: see what breaks the connection"],
+  ])("names the server, and the path where it matters, of %s", (what, words) => {
+    const by = what.startsWith("upstream") ? "countersign" : "service";
+    const cause = what === "upstream_timeout" ? "no answer" : undefined;
+    const known = { server: "https://api.example", auth: "oauth", operation: "create_order" } as const;
+    const failures = [{ by, what, cause, count: 20, ...known } as const];
+    expect(firstLine(withRecent(quietNight, { requests: 20, failures }))).toContain(words);
+    const elsewhere = [{ by, what, cause, count: 20, ...known, server: "https://old.example" } as const];
+    expect(firstLine(withRecent(quietNight, { failures: elsewhere }))).toContain("https://old.example: ");
+  });
+
+  it("says of a 401 what can be wrong with the method that the site uses, and not what works for another site", () => {
+    const kind = { by: "service", what: "401", count: 9, site: "S1000000002", server: "https://api.example" } as const;
+    const withAuth = (auth: "oauth" | "hmac" | undefined, requests: number) =>
+      firstLine(withRecent(quietNight, { requests, failures: [{ ...kind, auth }] }));
+    const alone = withAuth("oauth", 9);
+    expect(alone).toContain("it does not accept the token; compare the set&#39;s audience, authUrl and baseUrl with");
+    expect(alone).not.toMatch(/HMAC|signature/);
+    const other = withAuth("oauth", 90);
+    expect(other).toContain(
+      "it does not accept the token, though it accepts those of other sites; compare the set&#39;s audience with the portal, and the site that it is for.",
+    );
+    expect(other).not.toMatch(/authUrl|baseUrl/);
+    const credentials = quietNight.credentials.map((set) => ({
+      ...set,
+      credential: "S1000000002/own",
+      failingSince: ago(9_000),
+    }));
+    const failures = [{ ...kind, auth: "oauth" } as const];
+    expect(firstLine(withRecent({ ...quietNight, credentials }, { failures }))).toContain(
+      "it does not accept the token, and no new one comes; see the set’s last request.",
+    );
+    expect(withAuth("hmac", 90)).toContain("it does not accept the signature; compare the key");
+    expect(withAuth(undefined, 90)).toContain("it does not accept the token or the signature");
+  });
+
+  it("has the problem of a refused configuration at its top, and all of them with the process", () => {
+    const { html: page } = renderPage({ ...quietNight, reload: badNight.reload });
+    const top = page.slice(page.indexOf('aria-label="Needs attention"'), page.indexOf('id="requests"'));
+    expect(top).toContain("environments.production.sites.S1000000003.keys: there is no default key; mark one with");
+    expect(top).toContain("after a file had changed, 3 min ago; the old one stays active: ");
+    expect(page.split("there is no default key")).toHaveLength(2);
+    const { lastRefused = expect.unreachable() } = badNight.reload;
+    const many = { ...lastRefused, problems: ["line 1: a", "line 2: b", "line 3: c"], problemCount: 60 };
+    const { html: long } = renderPage({ ...quietNight, reload: { ...quietNight.reload, lastRefused: many } });
+    expect(long).toContain('line 1: a (<a href="#process">and 59 more</a>).');
+    expect(long.slice(long.indexOf('id="process"'))).toContain("<li>line 2: b</li>");
+  });
+
+  it("says of callers' mistakes that they are no outage: amber, no share, and what to do", () => {
+    const mistakes = [
+      { by: "countersign", what: "media_type_not_supported", count: 60 },
+      { by: "countersign", what: "method_not_allowed", count: 7 },
+    ] as const;
+    const night = withRecent(quietNight, { requests: 71, failures: mistakes, lastFailedAt: undefined });
+    const { html: page } = renderPage(night);
+    expect(toneShown(night)).toBe("warn");
+    for (const title of [/<title>(.*?) · /, /id="headline">(.*?)<\/h2>/].map((each) => each.exec(page)?.[1])) {
+      expect(title).toBe("No request failed in the last 5 min; 67 of 71 were callers’ mistakes");
+    }
+    expect(page).toContain('aria-hidden="true">0 %</p>');
+    expect(firstLine(night)).toContain(
+      "Callers’ mistakes: <strong>60 × <code>media_type_not_supported</code></strong> in production. Content-Type is not",
+    );
+    const section = slugOf("Orders get 405, 407, 408, 413, 415, 417 or 431");
+    expect(firstLine(night)).toContain(`troubleshooting.md#${section}">what to do</a>`);
+    expect(toneShown(withRecent(quietNight, { failures: [{ ...mistakes[0], count: 1 }] }))).toBe("idle");
+    const alone = renderPage(withRecent(quietNight, { requests: 67, failures: mistakes })).html;
+    expect(alone).toContain("No request failed in the last 5 min; 67 of 67 were callers’ mistakes</h2>");
+    expect(alone).toContain('aria-hidden="true">–</p>');
+    const both = [...mistakes, { by: "service", what: "503", count: 1 } as const];
+    const mixed = withRecent(quietNight, { requests: 168, failures: both });
+    expect(renderPage(mixed).html).toContain("1 of 101 requests failed in the last 5 min</h2>");
+    expect(toneShown(mixed)).toBe("warn");
+  });
+
+  it("leads from every code of Countersign that a request can get to a section that exists", () => {
+    const titles = (readFileSync("docs/troubleshooting.md", "utf8").match(/^## .*/gm) ?? []).map((title) =>
+      slugOf(title.slice(3)),
+    );
+    for (const what of requestFailureCodes) {
+      if (tokenOutages.some((code) => code === what)) continue;
+      const page = firstLine(withRecent(quietNight, { failures: [{ by: "countersign", what, count: 3 }] }));
+      expect([what, titles]).toEqual([what, expect.arrayContaining([/troubleshooting\.md#(.*?)"/.exec(page)?.[1]])]);
+    }
+  });
+
+  it("does not say that it is over while keys of orders are refused, or a site has no token", () => {
+    const kind = { by: "countersign", what: "once_unavailable", cause: "Redis", count: 30 } as const;
+    const recent = { requests: 40, failures: [kind], lastFailedAt: ago(90_000), succeededSince: 9 };
+    const shown = (night: StatusSnapshot) => [toneShown(night), renderPage(night).html.includes("it seems to be over")];
+    expect(shown(withRecent(quietNight, recent))).toEqual(["warn", true]);
+    expect(shown(withRecent({ ...quietNight, redis: badNight.redis }, recent))).toEqual(["bad", false]);
+    const failures = [{ by: "service", what: "503", count: 30 } as const];
+    expect(shown(withRecent({ ...quietNight, redis: badNight.redis }, { ...recent, failures }))).toEqual([
+      "warn",
+      true,
+    ]);
+    const [{ tokenOutages = [] } = {}] = darkNight.environments;
+    const dark = withRecent(quietNight, { ...recent, failures });
+    const environments = dark.environments.map((each) => ({ ...each, tokenOutages }));
+    expect(shown({ ...dark, environments })).toEqual(["bad", false]);
+  });
+
+  it.each<[string, StatusSnapshot, string, string]>([
+    ["quiet", quietNight, "good", "No request failed in the last 5 min"],
+    [
+      "Redis away",
+      { ...quietNight, redis: badNight.redis },
+      "idle",
+      "No request failed in the last 5 min, but something needs attention",
+    ],
+    ["no traffic", withRecent(quietNight, { requests: 0 }), "idle", "No request in the last 5 min"],
+    [
+      "an unknown outcome",
+      { ...quietNight, requests: { ...quietNight.requests, unknownOutcomes: 1 } },
+      "idle",
+      "No request failed in the last 5 min, but 1 outcome is unknown",
+    ],
+    [
+      "no token, no traffic",
+      withRecent(
+        { ...quietNight, environments: darkNight.environments },
+        { requests: 0, failures: [], lastFailedAt: undefined },
+      ),
+      "bad",
+      "No request in the last 5 min, but 2 sites have no token",
+    ],
+  ])("has the same truth in the tab and the heading: %s", (_, night, tone, words) => {
+    const { html: page } = renderPage(night);
+    expect(toneShown(night)).toBe(tone);
+    expect(/id="headline">(.*?)<\/h2>/.exec(page)?.[1]).toBe(words);
+    expect(/<title>(?:\d+ unknown · )?(.*?) · /.exec(page)?.[1]).toBe(words);
+  });
+
+  it("says of a wrong clock what the log says", () => {
+    const environments = quietNight.environments.map((each) => ({ ...each, clockSkewSeconds: 600 }));
+    const [, message = ""] =
+      describeClock({ kind: "clock_skew_measured", environment: "production", skewSeconds: 600 }, false) ?? [];
+    expect(message).toContain(
+      "clock is 10 min ahead of the service's of production: signed orders may be refused; set it",
+    );
+    expect(renderPage({ ...quietNight, environments }).html.replaceAll("&#39;", "'")).toContain(message.slice(1));
+  });
+
+  it("says of a callback that is not genuine what is wrong and what to do, as preview does", () => {
+    for (const what of forgeryReasons) {
+      const line = firstLine(withCallbacks(quietNight, { failures: [{ by: "countersign", what, count: 5 }] }));
+      const { detail = "", fix = "" } = explainCallback(what);
+      expect(fix).not.toBe("");
+      expect(line.replaceAll("&#39;", "'").toLowerCase()).toContain(`${detail}. ${fix}.`.toLowerCase());
+    }
   });
 
   it("says how many unknown outcomes are only in the log", () => {

@@ -72,7 +72,7 @@ export const quietNight: StatusSnapshot = {
         lastFailedAt: undefined,
         succeededSince: 48_112,
         notJson: [],
-        steps: stepsOf((index) => ({ succeeded: 37 + ((index * 7) % 13), failed: 0, unknown: 0 })),
+        steps: stepsOf((index) => ({ succeeded: 37 + ((index * 7) % 13), mistaken: 0, failed: 0, unknown: 0 })),
       },
       tokenOutages: [],
       bridgedOutages: [],
@@ -97,7 +97,7 @@ export const quietNight: StatusSnapshot = {
         signature_wrong: { count: 4, lastAt: ago(9 * hourMs) },
       },
       unguarded: 0,
-      recent: { ...idle, steps: stepsOf(() => ({ succeeded: 0, failed: 0, unknown: 0 })) },
+      recent: { ...idle, steps: stepsOf(() => ({ succeeded: 0, mistaken: 0, failed: 0, unknown: 0 })) },
       lastFailure: {
         at: ago(9 * hourMs),
         result: "signature_wrong",
@@ -167,7 +167,7 @@ export const badNight: StatusSnapshot = {
       lastFailedAt: ago(70_000),
       succeededSince: 240,
       steps: environment.recent.steps.map((step, index) =>
-        index === 20 ? { succeeded: 30, failed: 1, unknown: 2 } : step,
+        index === 20 ? { succeeded: 30, mistaken: 0, failed: 1, unknown: 2 } : step,
       ),
     },
     withoutSite: {
@@ -261,7 +261,12 @@ export const darkNight: StatusSnapshot = {
       ],
       lastFailedAt: ago(2_000),
       succeededSince: 0,
-      steps: stepsOf((index) => ({ succeeded: index < 8 ? 1 : 0, failed: index < 8 ? 0 : index % 3, unknown: 0 })),
+      steps: stepsOf((index) => ({
+        succeeded: index < 8 ? 1 : 0,
+        mistaken: 0,
+        failed: index < 8 ? 0 : index % 3,
+        unknown: 0,
+      })),
     },
     tokenOutages: [
       {

@@ -125,7 +125,7 @@ describe("the status model", () => {
     const failed = { by: "countersign", status: 502, outcome: "not_sent", code: "upstream_unreachable" } as const;
     for (const cause of ["ECONNREFUSED", "EAI_AGAIN", "ECONNREFUSED"]) model.report(finished({ ...failed, cause }));
     for (const cause of ["ECONNRESET", "EPIPE"]) model.report(finished({ ...failed, code: "upstream_reset", cause }));
-    const kind = { by: "countersign", site: "S1" };
+    const kind = { by: "countersign", site: "S1", auth: "oauth", operation: "create_order" };
     expect((await model.view()).environments[0]?.recent.failures).toEqual([
       { ...kind, what: "upstream_unreachable", cause: "ECONNREFUSED", count: 2 },
       { ...kind, what: "upstream_reset", cause: undefined, count: 2 },
@@ -185,6 +185,31 @@ describe("the status model", () => {
     expect(await recent()).toMatchObject({ lastFailedAt, succeededSince: 12 });
   });
 
+  it("takes successes of another site, and mistakes of callers, for no sign that a failure is over or goes on", async () => {
+    const { model, clock } = openModel(environment("sandbox", site("S1", "a"), site("S2", "b")));
+    const recent = async () => (await model.view()).environments[0]?.recent;
+    model.report(finished({ site: "S1", status: 401 }));
+    const { lastFailedAt } = (await recent()) ?? {};
+    await clock.advance(40_000);
+    for (const site of ["S2", "S2", "S1"]) model.report(finished({ site }));
+    const mistake = { by: "countersign", status: 415, outcome: "not_sent", code: "media_type_not_supported" } as const;
+    model.report(finished({ ...mistake, site: undefined }));
+    expect(await recent()).toMatchObject({ lastFailedAt, succeededSince: 1, requests: 5 });
+    expect((await recent())?.failingSites).toEqual([{ site: "S1", requests: 2, failed: 1 }]);
+    expect((await recent())?.steps.at(-1)).toEqual({ succeeded: 3, mistaken: 1, failed: 0, unknown: 0 });
+  });
+
+  it("shows method and operation of failures that all have one", async () => {
+    const { model } = openModel(environment("sandbox", site("S1", "a")));
+    for (const operation of ["create_order", "get_order"])
+      model.report(finished({ site: "S1", status: 401, operation, operationLabel: operation }));
+    model.report(finished({ site: "S1", status: 404, operation: "get_order", operationLabel: "get_order" }));
+    expect((await model.view()).environments[0]?.recent.failures).toMatchObject([
+      { what: "401", auth: "oauth", operation: undefined },
+      { what: "404", auth: "oauth", operation: "get_order" },
+    ]);
+  });
+
   it("counts answers that succeeded and are not JSON, by media type", async () => {
     const { model } = openModel(environment("sandbox", site("S1", "a")));
     for (const contentType of ["text/plain", "text/html", "text/html", undefined]) {
@@ -199,7 +224,7 @@ describe("the status model", () => {
 
   it("counts the failures of the last minutes before a site is known", async () => {
     const { model } = openModel(environment("sandbox", site("S1", "a")));
-    const early = { by: "countersign", status: 400, outcome: "not_sent", code: "malformed_request" } as const;
+    const early = { by: "countersign", status: 503, outcome: "not_sent", code: "overloaded" } as const;
     for (let n = 0; n < 3; n += 1) model.report(finished({ ...early, site: undefined }));
     const [sandbox] = (await model.view()).environments;
     expect(sandbox?.withoutSite).toMatchObject({ answeredBy: { countersign: 3 }, failedLately: 3 });
@@ -307,19 +332,20 @@ describe("the traffic of an environment", () => {
     add({ ...ok, outcome: "unknown", code: "upstream_reset", durationMs: 1 });
     await clock.advance(9_999);
     const { failures, failingSites, steps } = (await shown()).recent;
+    const ofAll = { auth: "hmac", operation: "create_order" };
     expect(failures).toEqual([
-      { by: "service", what: "404", count: 2, site: undefined },
-      { by: "countersign", what: "499", count: 1, site: "S1" },
-      { by: "service", what: "403", count: 1, site: "S2" },
-      { by: "countersign", what: "upstream_reset", count: 1, site: "S1" },
-      { by: "service", what: "upstream_reset", count: 1, site: "S1" },
+      { ...ofAll, by: "service", what: "404", count: 2, site: undefined },
+      { ...ofAll, by: "countersign", what: "499", count: 1, site: "S1" },
+      { ...ofAll, by: "service", what: "403", count: 1, site: "S2" },
+      { ...ofAll, by: "countersign", what: "upstream_reset", count: 1, site: "S1" },
+      { ...ofAll, by: "service", what: "upstream_reset", count: 1, site: "S1" },
     ]);
     expect(failingSites).toEqual([
       { site: "S1", requests: 5, failed: 4 },
       { site: "S2", requests: 2, failed: 2 },
     ]);
     expect(steps).toHaveLength(30);
-    const none = { succeeded: 0, failed: 0, unknown: 0 };
+    const none = { succeeded: 0, mistaken: 0, failed: 0, unknown: 0 };
     expect(steps.slice(1, -2)).toEqual(Array(27).fill(none));
     expect([steps[0], ...steps.slice(-2)]).toEqual([
       { ...none, succeeded: 1 },

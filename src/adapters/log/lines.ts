@@ -1,4 +1,4 @@
-import { formatSpan, longestSkewSeconds } from "../../model/clock.ts";
+import { describeSkew, formatSpan } from "../../model/clock.ts";
 import { applicationOf, describeUnreachable, type Peer, serviceOf } from "../../model/connect-failure.ts";
 import {
   type CallbackFinished,
@@ -10,7 +10,7 @@ import {
   tokenOutages,
 } from "../../model/events.ts";
 import { claimsNodeName, describeRedisFailure, isAnswer, type RedisEvent } from "../../model/redis-access.ts";
-import { callbackFixes, explainAnswer, fixes } from "../../model/service-answer.ts";
+import { explainAnswer, explainCallback, fixes } from "../../model/service-answer.ts";
 
 /** The level of a line for the end of a request or callback. */
 type EndLevel = "info" | "warn" | "error";
@@ -116,15 +116,10 @@ export function describeClock(
   { environment, skewSeconds }: Extract<Event, { kind: "clock_skew_measured" }>,
   wasOff: boolean,
 ): Headline | undefined {
-  const isOff = Math.abs(skewSeconds) > longestSkewSeconds;
-  if (isOff === wasOff) return undefined;
-  if (!isOff) return ["info", `this machine's clock agrees with the service's of ${environment} again`];
-  const side = skewSeconds > 0 ? "ahead of" : "behind";
-  const seconds = Math.round(Math.abs(skewSeconds));
-  return [
-    "warn",
-    `this machine's clock is ${seconds} s ${side} the service's of ${environment}: signed orders may be refused; set it (NTP on the node), or report the service's`,
-  ];
+  const words = describeSkew(skewSeconds, environment);
+  if ((words !== undefined) === wasOff) return undefined;
+  if (words !== undefined) return ["warn", words];
+  return ["info", `this machine's clock agrees with the service's of ${environment} again`];
 }
 
 /** What works no more without this server. */
@@ -264,7 +259,7 @@ export function adviceOn(event: RequestFinished | CallbackFinished, redis: Redis
   if (cause === "slow caller" || cause === "shutdown" || code?.endsWith("_unreachable")) return "";
   if (isOfRedis(event) && redis !== undefined) return `; ${describeRedisFailure(redis)}`;
   const place = server === undefined ? "" : `${server}: `;
-  const fix = event.kind === "callback_finished" ? callbackFixes[event.result] : code && fixes[code];
+  const fix = event.kind === "callback_finished" ? explainCallback(event.result).fix : code && fixes[code];
   if (fix !== undefined) return `; ${place}${fix}`;
   if (event.kind === "callback_finished" || code !== undefined || server === undefined) return "";
   const { environment, auth, contentType } = event;

@@ -108,16 +108,16 @@ function createDetails(): (event: RequestFinished, fate: RequestEnd["fate"]) => 
   };
 }
 
-/** How a request ended, apart from its site. */
-type How = Parameters<typeof describeEnd> extends [site: string, ...rest: infer Rest] ? Rest : never;
+/** How a request ended, apart from its site, method and operation. */
+type How = Parameters<typeof describeEnd> extends [string, Auth, string, ...infer Rest] ? Rest : never;
+type Auth = RequestEnd["auth"];
 
 /** Counts how requests end. Label values come from the configuration or a short list, and a status has three digits. */
 function createRequestCounting(metrics: Metrics, recentOf: RecentOf, clock: Clock): (event: RequestFinished) => void {
-  const endOf = onceForEach(describeEnd);
   const detailsOf = createDetails();
   // One look-up for each request: most requests of a site end alike.
-  const seriesOf = onceForEach((environment: string, site: string, auth: string, operation: string, ...how: How) => {
-    const end = endOf(site, ...how);
+  const seriesOf = onceForEach((environment: string, site: string, auth: Auth, operation: string, ...how: How) => {
+    const end = describeEnd(site, auth, operation, ...how);
     const { by, status, outcome, code, fate } = end;
     const counters = [
       metrics.requests.series({ environment, site, auth, operation, status: String(status), by, outcome, code }),

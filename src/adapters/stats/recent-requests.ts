@@ -1,4 +1,5 @@
-import type { FailureCode } from "../../model/errors.ts";
+import type { AuthMethod } from "../../model/environment.ts";
+import { type FailureCode, isMistake } from "../../model/errors.ts";
 import {
   type CallbackResult,
   hasUnknownEffect,
@@ -14,14 +15,14 @@ import { countBy, groupBy, sumOf } from "./sums.ts";
 const stepMs = 10_000;
 const steps = 30;
 
-/** A request succeeded, failed, or may have had an effect that nobody knows. */
-export const fates = ["succeeded", "failed", "unknown"] as const;
+/** A request succeeded, was refused for a mistake of its caller, failed, or may have had an effect that nobody knows. */
+export const fates = ["succeeded", "mistaken", "failed", "unknown"] as const;
 type Fate = (typeof fates)[number];
 /** How many requests of a step had which fate. */
 export type RecentStep = Readonly<Record<Fate, number>>;
 
 export function countFates(count: (fate: Fate) => number): RecentStep {
-  return { succeeded: count("succeeded"), failed: count("failed"), unknown: count("unknown") };
+  return Object.fromEntries(fates.map((fate) => [fate, count(fate)])) as RecentStep;
 }
 
 /** What is known of an end beyond its kind, if anything. Foreign text in it is printable and bounded. */
@@ -40,6 +41,9 @@ export interface Details {
 export interface End extends Details {
   /** `none` before it is known. */
   readonly site: string;
+  /** `none` before it is known; undefined for callbacks, as is the operation's label. */
+  readonly auth?: AuthMethod | "none" | undefined;
+  readonly operation?: string | undefined;
   /** Of a callback, the application is `service`. */
   readonly by: RequestFinished["by"];
   /** The failure's code, the result of a callback, or the status of the answer. */
@@ -48,13 +52,22 @@ export interface End extends Details {
 }
 
 /** One way in which requests end. */
-export interface RequestEnd extends End, Pick<RequestFinished, "status" | "outcome" | "code"> {}
+export interface RequestEnd extends End, Pick<RequestFinished, "status" | "outcome" | "code"> {
+  readonly auth: AuthMethod | "none";
+}
 
 /** Requests that did not succeed, of one kind. */
 export interface RecentFailure extends Pick<End, "by" | "what" | "cause" | "server" | "location"> {
   readonly count: number;
-  /** Present if all are of one site. */
+  /** Present if all are of one site; so are the method and the operation. */
   readonly site?: string | undefined;
+  readonly auth?: End["auth"];
+  readonly operation?: string | undefined;
+}
+
+/** Countersign's own refusals of what a caller sent. */
+export function isOfCaller({ by, what }: Pick<RecentFailure, "by" | "what">): boolean {
+  return by === "countersign" && isMistake(what);
 }
 
 /** How many requests there were, and how many of them failed. */
@@ -73,14 +86,14 @@ const failingShare = 0.05;
 const failingRequests = 2;
 
 export function shareOf({ failed, requests }: Counts): number {
-  return failed / requests;
+  return requests === 0 ? 0 : failed / requests;
 }
 
 export function isMoreThanChance(counts: Counts): boolean {
   return counts.failed >= failingRequests && shareOf(counts) >= failingShare;
 }
 
-/** Whether nothing has failed for a while, and requests have succeeded since. Times are ISO 8601. */
+/** Whether nothing has failed for a while, and requests of the site that failed last have succeeded since. Times are ISO 8601. */
 export function seemsOver(lastFailedAt: string | undefined, succeededSince: number, now: string): boolean {
   if (lastFailedAt === undefined) return false;
   return succeededSince >= overAfterSuccesses && Date.parse(now) - Date.parse(lastFailedAt) >= overAfterMs;
@@ -94,11 +107,14 @@ export function fateOf(event: RequestFinished): Fate {
   const { by, code, status, operationLabel } = event;
   if (hasUnknownEffect(event)) return "unknown";
   const isAnswered = by === "service" && code === undefined && !isFailedByService(by, status, operationLabel);
-  return isAnswered || asAsked.has(code) ? "succeeded" : "failed";
+  if (isAnswered || asAsked.has(code)) return "succeeded";
+  return isOfCaller({ by, what: code ?? "" }) ? "mistaken" : "failed";
 }
 
 export function describeEnd(
   site: string,
+  auth: RequestEnd["auth"],
+  operation: string,
   by: End["by"],
   status: number,
   outcome: RequestEnd["outcome"],
@@ -106,7 +122,7 @@ export function describeEnd(
   fate: Fate,
   details?: Details,
 ): RequestEnd {
-  return { site, by, status, outcome, code, what: code ?? String(status), fate, ...details };
+  return { site, auth, operation, by, status, outcome, code, what: code ?? String(status), fate, ...details };
 }
 
 /** Anybody can send what names no site of ours. */
@@ -137,7 +153,7 @@ interface Step {
 export class RecentRequests {
   /** By the step's number on the monotonic clock. */
   readonly #steps = new Map<number, Step>();
-  #lastFailedMs: number | undefined;
+  #lastFailed: { readonly site: string; readonly atMs: number } | undefined;
   #succeededSince = 0;
 
   /**
@@ -149,10 +165,12 @@ export class RecentRequests {
     const bucket = bucketOf(durationMs / 1_000);
     ends.set(end, (ends.get(end) ?? 0) + 1);
     durations[bucket] = (durations[bucket] ?? 0) + 1;
-    if (end.fate === "succeeded") this.#succeededSince += 1;
-    else {
-      this.#lastFailedMs = nowMs;
+    if (end.fate === "failed" || end.fate === "unknown") {
+      this.#lastFailed = { site: end.site, atMs: nowMs };
       this.#succeededSince = 0;
+    } else if (end.fate === "succeeded") {
+      const site = this.#lastFailed?.site ?? "none";
+      if (site === "none" || site === end.site) this.#succeededSince += 1;
     }
   }
 
@@ -175,8 +193,8 @@ export class RecentRequests {
       p95Ms: quantileMs(durations, 0.95),
       failures: countFailures(ends.flat()),
       /** Monotonic; undefined if none has failed since the start. */
-      lastFailedMs: this.#lastFailedMs,
-      /** How many have succeeded since the last failure. */
+      lastFailedMs: this.#lastFailed?.atMs,
+      /** How many have succeeded since the last failure, of its site if that is known. */
       succeededSince: this.#succeededSince,
       notJson: countTypes(ends.flat()),
       failingSites: findFailingSites(ends.flat()),
@@ -210,12 +228,15 @@ type Counted = readonly (readonly [end: End, count: number])[];
 /** The commonest first. */
 function countFailures(all: Counted): readonly RecentFailure[] {
   const kinds = new Map<string, RecentFailure>();
-  for (const [{ site, by, what, fate, cause, server, location }, count] of all) {
+  for (const [end, count] of all) {
+    const { by, what, fate, cause, server, location } = end;
     if (fate === "succeeded") continue;
     const kind = `${by} ${what} ${cause} ${server} ${location}`;
-    const known = kinds.get(kind) ?? { site, count: 0 };
-    const onlySite = known.site === site ? site : undefined;
-    kinds.set(kind, { by, what, cause, server, location, count: known.count + count, site: onlySite });
+    const known = kinds.get(kind) ?? { ...end, count: 0 };
+    const common = <Name extends "site" | "auth" | "operation">(name: Name) =>
+      known[name] === end[name] ? end[name] : undefined;
+    const ofAll = { site: common("site"), auth: common("auth"), operation: common("operation") };
+    kinds.set(kind, { by, what, cause, server, location, count: known.count + count, ...ofAll });
   }
   return [...kinds.values()].sort((one, other) => other.count - one.count);
 }
@@ -233,7 +254,8 @@ function countTypes(all: Counted): readonly { readonly contentType: string; read
 
 /** Those with most failures first. */
 function findFailingSites(all: Counted): readonly FailingSite[] {
-  const sites = [...groupBy(all, ([{ site }]) => site)].map(([site, ends]) => {
+  const served = all.filter(([{ fate }]) => fate !== "mistaken");
+  const sites = [...groupBy(served, ([{ site }]) => site)].map(([site, ends]) => {
     const requests = sumOf(ends, ([, count]) => count);
     return { site, requests, failed: sumOf(ends, ([{ fate }, count]) => (fate === "succeeded" ? 0 : count)) };
   });

@@ -1,14 +1,14 @@
-import { isMoreThanChance, type RecentFailure, seemsOver } from "../../adapters/stats/recent-requests.ts";
+import { isMoreThanChance, isOfCaller, type RecentFailure, seemsOver } from "../../adapters/stats/recent-requests.ts";
 import type { CallbackStatus, EnvironmentStatus } from "../../adapters/stats/stats.ts";
 import { sumOf } from "../../adapters/stats/sums.ts";
 import { formatSpan } from "../../model/clock.ts";
 import { applicationOf, explainConnectFailure, type Peer, serviceOf } from "../../model/connect-failure.ts";
 import { sectionOn } from "../../model/documents.ts";
-import { type FailureCode, failures, isMistake } from "../../model/errors.ts";
+import { type FailureCode, failures } from "../../model/errors.ts";
 import { tokenOutages } from "../../model/events.ts";
 import { type Bind, describeBind } from "../../model/listener.ts";
 import { listNames } from "../../model/names.ts";
-import { callbackFixes, explainAnswer, fixes } from "../../model/service-answer.ts";
+import { explainAnswer, explainCallback, fixes } from "../../model/service-answer.ts";
 import { askAdmin } from "../ask.ts";
 import { printable } from "../terminal.ts";
 import { boundMs, type Check, type CheckResult, fail, ok, type Run, skip, timed, toCheck, warn } from "./check.ts";
@@ -129,7 +129,7 @@ function evaluateRecent(all: Recent, now: string, environment: string, service: 
 function evaluateCallbacks(all: Recent, now: string, application: Peer): CheckResult {
   return evaluate(all, now, "callback", (end) => {
     const { what, cause = "" } = end;
-    const known = callbackFixes[what as keyof typeof callbackFixes] ?? explainConnectFailure(cause, application)?.fix;
+    const known = explainCallback(what).fix ?? explainConnectFailure(cause, application)?.fix;
     const fix = what === "replay_store_unavailable" ? seeRedis : (fixFormer(end, application) ?? known);
     return `${fix === undefined ? "" : `${fix}; `}see docs/troubleshooting.md#callbacks-do-not-arrive`;
   });
@@ -169,11 +169,6 @@ function evaluate(
   const notOfCallers = sumOf(kinds, (kind) => (isOfCaller(kind) ? 0 : kind.count));
   const isFailing = !isOver && isMoreThanChance({ requests, failed: notOfCallers });
   return (isFailing ? fail : warn)(detail, fix(first));
-}
-
-/** Countersign's own refusals of what a caller sent. */
-function isOfCaller({ by, what }: RecentFailure): boolean {
-  return by === "countersign" && isMistake(what);
 }
 
 /** `401 by the service (https://api.example, S1)`, `upstream_unreachable (ECONNREFUSED, https://api.example)` */

@@ -115,7 +115,7 @@ describe("a callback", () => {
       isGenuine: false,
       reason: "signature_wrong",
       detail: expect.stringMatching(
-        /^compare the secret of K2000000001 with the portal, and callbacks\.exempt with https:\/\/.*callbacks\.md$/,
+        /^it is not signed with the key that it names \(K2000000001; https:\/\/.*callbacks\.md says what is exempt\); compare the key and its secret, and the parameters in exempt, with the portal; /,
       ),
       site: "S1000000003",
       keys: ["K2000000001"],
@@ -126,13 +126,21 @@ describe("a callback", () => {
   });
 
   it.each<[string, Given, RegExp]>([
-    ["lacks parameters", { timestamp: "", signature: "" }, /parameter_missing: it has no timestamp, signature$/],
-    ["names another site", { site_identifier: "S9" }, /site_unknown: this listener knows S1000000001, S1000000003 /],
-    ["has another version", { version: "2.0" }, /key_missing: the site has no key of this version$/],
+    [
+      "lacks parameters",
+      { timestamp: "", signature: "" },
+      /parameter_missing: it lacks .* \(no timestamp, signature\); see who sends it$/,
+    ],
+    [
+      "names another site",
+      { site_identifier: "S9" },
+      /site_unknown: .* not configured \(this listener knows S1000000001, S1000000003 .*\); configure it, or/,
+    ],
+    ["has another version", { version: "2.0" }, /key_missing: its site has no key of its version; give the site one$/],
     [
       "has a short signature",
       { signature: "ab" },
-      /signature_wrong: a signature has 64 lower-case hexadecimal digits$/,
+      /signature_wrong: .* \(a signature has 64 lower-case hexadecimal digits\); compare the key/,
     ],
   ])("that %s: says what to do", (_, change, says) => {
     const [line] = previewCallback(JSON.stringify({ ...callback, ...change }), ["json"]).stdout.split("\n");

@@ -38,7 +38,8 @@ describe.runIf(hasChromium)(nameFor(hasChromium, "chromium", "the status page in
     const visited = await visit(browser, `${statusUrl}/`, { viewport: { width: 1_400, height: 900 } });
     const { page } = visited;
     await expectPeace(visited);
-    const part = async (name: string) => (await page.getByRole("region", { name }).innerText()).replace(/\s+/g, " ");
+    const part = async (name: string) =>
+      (await page.getByRole("region", { name, exact: true }).innerText()).replace(/\s+/g, " ");
     const doubt = await part("1 outcome is unknown");
     expect(doubt).toContain("an order may exist");
     expect(doubt).toMatch(

@@ -126,7 +126,7 @@ it("says on the page what was awaited when a deadline passed", async () => {
   expect((await call(staged.url, order, { headers })).status).toBe(504);
   await staged.recorder.nth("request_finished", 1);
   expect((await staged.status()).environments[0].recent.failures).toMatchObject([{ cause: "no answer" }]);
-  expect(await staged.page()).toContain("The service had given no answer at the deadline: the order may exist.");
+  expect(await staged.page()).toContain(": it had given no answer at the deadline: the order may exist; see whether");
 });
 
 it("says who was not reached, even after a reload has corrected the address", async () => {
@@ -155,7 +155,7 @@ it("does not stay green while a maintenance page answers 200", async () => {
   expect((await call(staged.url)).status).toBe(200);
   await staged.recorder.nth("request_finished", 1);
   expect((await staged.status()).environments[0].recent.notJson).toEqual([{ contentType: "text/html", count: 1 }]);
-  expect(await staged.page()).toContain("1 of 1 request of sandbox got text/html");
+  expect(await staged.page()).toContain("1 × <code>text/html</code></strong> in sandbox. ");
 });
 
 it("lists the last 100 unknown outcomes", async () => {
@@ -206,7 +206,8 @@ it("counts requests by environment and site: who answered, what failed, what the
     ...none,
     answeredBy: { service: 0, countersign: 2 },
     failures: { body_not_json: { count: 2, lastAt: isoTime } },
-    failedLately: 2,
+    // Mistakes of callers are no failures of the service.
+    failedLately: 0,
   });
   expect(requests.inFlight).toBe(1);
   hang.release();

@@ -10,6 +10,7 @@ import { openOutcomes } from "./unknown-outcomes.ts";
 export function headline(snapshot: StatusSnapshot, { tone, title, share, what }: Verdict): Html {
   const { environments, callbacks, requests, startedAt, at } = snapshot;
   const all = countAll(snapshot);
+  const isOneOfSeveral = all.length > 1 && all.some(({ failed }) => failed > 0);
   const outagesOf = (isMeant: (environment: string) => boolean) =>
     environments
       .filter(({ name }) => isMeant(name))
@@ -31,7 +32,7 @@ export function headline(snapshot: StatusSnapshot, { tone, title, share, what }:
 <p class="figure" aria-hidden="true">${share}</p>
 <div class="words">
 <h2 id="headline">${title}</h2>
-${list([...lines, ...idle])}<p>${all.map((recent) => showLast(recent, all.length > 1, at)).join("")}${doubt} since the start ${describeAge(startedAt, at)}. ${open}</p>
+${list([...lines, ...idle])}<p>${all.map((recent) => showLast(recent, isOneOfSeveral, at)).join("")}${doubt} since the start ${describeAge(startedAt, at)}. ${open}</p>
 </div>
 ${chart(what, what === "request" ? environments : callbacks)}</section>
 `;

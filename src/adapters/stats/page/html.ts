@@ -1,3 +1,4 @@
+import { describeDuration } from "../../../model/clock.ts";
 import { addressOfPage } from "../../../model/documents.ts";
 
 /** Text that is HTML already. Any other text is escaped when it is put into a page. */
@@ -169,22 +170,6 @@ function showCell(content: Html | string | number): Html | string {
   return typeof content === "number" ? (content === 0 ? quiet(0) : showCount(content)) : content;
 }
 
-const secondMs = 1_000;
-const minuteMs = 60 * secondMs;
-const hourMs = 60 * minuteMs;
-const dayMs = 24 * hourMs;
-
-/** `12 s`, `3 min`, `2 h 5 min`, `4 d 7 h`: short enough to read at a glance. */
-export function describeDuration(ms: number): string {
-  if (ms < minuteMs) return `${Math.floor(ms / secondMs)} s`;
-  if (ms < hourMs) return `${Math.floor(ms / minuteMs)} min`;
-  const [bigMs, big, smallMs, small] =
-    ms < dayMs ? ([hourMs, "h", minuteMs, "min"] as const) : ([dayMs, "d", hourMs, "h"] as const);
-  const rest = Math.floor((ms % bigMs) / smallMs);
-  const whole = `${Math.floor(ms / bigMs)} ${big}`;
-  return rest === 0 ? whole : `${whole} ${rest} ${small}`;
-}
-
 /** `3 min`: from a moment until now. */
 export function describeSpan(since: string, now: string): string {
   return describeDuration(Math.max(0, Date.parse(now) - Date.parse(since)));
@@ -193,7 +178,7 @@ export function describeSpan(since: string, now: string): string {
 /** `3 min ago`, `in 10 s`, `just now`. */
 export function describeAge(at: string, now: string): string {
   const ms = Date.parse(now) - Date.parse(at);
-  if (Math.abs(ms) < secondMs) return "just now";
+  if (Math.abs(ms) < 1_000) return "just now";
   return ms > 0 ? `${describeDuration(ms)} ago` : `in ${describeDuration(-ms)}`;
 }
 

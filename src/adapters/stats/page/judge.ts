@@ -1,15 +1,18 @@
+import { describeDuration } from "../../../model/clock.ts";
 import { applicationOf, type Peer, serviceOf } from "../../../model/connect-failure.ts";
+import { claimsNodeName } from "../../../model/redis-access.ts";
 import {
   type Counts,
   type FailingSite,
   isMoreThanChance,
+  isOfCaller,
   type RecentFailure,
   seemsOver,
   shareOf,
 } from "../recent-requests.ts";
-import type { EnvironmentStatus, StatusSnapshot } from "../stats.ts";
+import type { EnvironmentStatus, RedisStatus, StatusSnapshot } from "../stats.ts";
 import { sumOf } from "../sums.ts";
-import { describeDuration, plural, showCount } from "./html.ts";
+import { plural, showCount } from "./html.ts";
 import { openOutcomes } from "./unknown-outcomes.ts";
 
 /** `good`: nothing failed, and nothing is amiss. `idle`: no request, or none that failed, but something else is amiss. */
@@ -31,29 +34,53 @@ export interface Verdict {
  * @param hasNotice whether the page says that something else needs attention
  */
 export function judge(snapshot: StatusSnapshot, hasNotice: boolean): Verdict {
-  const { environments, requests, at } = snapshot;
+  const { environments, requests } = snapshot;
   const all = countAll(snapshot);
   const [worst] = all;
-  const hasOutage = environments.some(({ tokenOutages }) => tokenOutages.length > 0);
+  const without = sumOf(environments, ({ tokenOutages }) => sumOf(tokenOutages, ({ sites }) => sites.length));
   const seconds = environments[0]?.recent.seconds ?? 0;
   const lately = `in the last ${describeDuration(seconds * 1_000)}`;
+  const hasOutage = without > 0;
+  const but = describeAmiss(without, openOutcomes(requests), hasNotice);
   if (worst === undefined) {
-    return { tone: hasOutage ? "bad" : "idle", title: `No request ${lately}`, share: "–", what: "request" };
+    return { tone: hasOutage ? "bad" : "idle", title: `No request ${lately}${but}`, share: "–", what: "request" };
   }
   const { what } = worst;
   if (worst.failed === 0) {
     const odd = all.find(({ notJson }) => notJson.length > 0);
     if (odd !== undefined) return { ...judgeTypes(odd, lately), tone: hasOutage ? "bad" : "warn" };
-    const isAmiss = hasNotice || openOutcomes(requests) > 0;
-    const tone = hasOutage ? "bad" : isAmiss ? "idle" : "good";
-    return { tone, title: `No request failed ${lately}`, share: "0 %", what };
+    const failed = sumOf(all, (each) => each.mistakes);
+    const asked = failed + sumOf(all, (each) => (each.what === "request" ? each.requests : 0));
+    const calm = isMoreThanChance({ failed, requests: asked }) ? "warn" : failed > 0 || but !== "" ? "idle" : "good";
+    const were = plural(failed, "was a caller’s mistake", "were callers’ mistakes");
+    const mistakes = failed === 0 ? "" : `; ${showCount(failed)} of ${showCount(asked)} ${were}`;
+    const title = `No request failed ${lately}${mistakes}${but}`;
+    return { tone: hasOutage ? "bad" : calm, title, share: failed < asked ? "0 %" : "–", what };
   }
   const failing = all.filter((each) => [each, ...each.failingSites].some(isMoreThanChance));
-  const isFailing = failing.some(({ lastFailedAt, succeededSince }) => !seemsOver(lastFailedAt, succeededSince, at));
+  const isFailing = hasOutage || failing.some((each) => !isOver(each, snapshot));
   const where = environments.length > 1 ? ` in ${worst.name}` : "";
   const over = failing.length > 0 && !isFailing ? "; it seems to be over" : "";
   const title = `${showFailed(worst)} failed${where} ${lately}${over}`;
-  return { tone: isFailing || hasOutage ? "bad" : "warn", title, share: describeShare(shareOf(worst)), what };
+  return { tone: isFailing ? "bad" : "warn", title, share: describeShare(shareOf(worst)), what };
+}
+
+/** What the share of failed requests does not tell. */
+function describeAmiss(without: number, unknown: number, hasNotice: boolean): string {
+  if (without > 0) return `, but ${showCount(without)} ${plural(without, "site has", "sites have")} no token`;
+  if (unknown > 0) return `, but ${showCount(unknown)} ${plural(unknown, "outcome is", "outcomes are")} unknown`;
+  return hasNotice ? ", but something needs attention" : "";
+}
+
+/** No failure is over while the Redis that refused orders with a key is away, though orders without one succeed. */
+function isOver({ failures, lastFailedAt, succeededSince }: Recent, { redis, at }: StatusSnapshot): boolean {
+  const needsKeys = failures.some(({ what }) => what === "once_unavailable");
+  return seemsOver(lastFailedAt, succeededSince, at) && !(needsKeys && keysNode(redis)?.isUp === false);
+}
+
+/** The Redis that keeps the keys of Countersign-Once. */
+export function keysNode(redis: readonly RedisStatus[]): RedisStatus | undefined {
+  return redis.find(({ node }) => node === claimsNodeName) ?? redis.find(({ node }) => node === "cache");
 }
 
 /** Answers that are not JSON: perhaps no order exists. */
@@ -69,6 +96,8 @@ export interface Recent extends Counts {
   /** The environment's. */
   readonly name: string;
   readonly what: "request" | "callback";
+  /** Requests that Countersign refused for what their callers sent; not in `requests`. */
+  readonly mistakes: number;
   /** Of the service, or of the application that gets the callbacks. */
   readonly url: string;
   /** What texts say of it; `place` is its origin. */
@@ -94,7 +123,12 @@ export function countAll({ environments, callbacks }: StatusSnapshot): readonly 
   ];
   return all
     .filter(({ requests }) => requests > 0)
-    .map((recent) => ({ ...recent, failed: sumOf(recent.failures, ({ count }) => count) }))
+    .map((recent) => {
+      const isMistake = (each: RecentFailure) => recent.what === "request" && isOfCaller(each);
+      const mistakes = sumOf(recent.failures, (each) => (isMistake(each) ? each.count : 0));
+      const failed = sumOf(recent.failures, ({ count }) => count) - mistakes;
+      return { ...recent, mistakes, failed, requests: recent.requests - mistakes };
+    })
     .sort((one, other) => weightOf(other) - weightOf(one));
 }
 

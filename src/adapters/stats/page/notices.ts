@@ -1,12 +1,10 @@
-import { longestSkewSeconds } from "../../../model/clock.ts";
+import { describeSkew } from "../../../model/clock.ts";
 import { listNames } from "../../../model/names.ts";
 import { claimsNodeName, describeRedisFailure, isAnswer } from "../../../model/redis-access.ts";
-import type { EnvironmentStatus, RedisStatus, StatusSnapshot } from "../stats.ts";
-import { sumOf } from "../sums.ts";
+import type { EnvironmentStatus, RedisStatus, RefusedReload, ReloadState, StatusSnapshot } from "../stats.ts";
 import type { CredentialStatus, TokenRequestStatus } from "../token-stats.ts";
 import {
   describeAge,
-  describeDuration,
   describeSpan,
   type Html,
   help,
@@ -17,10 +15,16 @@ import {
   plural,
   showCount,
 } from "./html.ts";
-import { applicationAt } from "./judge.ts";
+import { applicationAt, keysNode } from "./judge.ts";
 import { describeNoToken, describeOutages } from "./tokens.ts";
 import { describeUntaken } from "./traffic.ts";
-import { keysNode, namedIn } from "./trouble.ts";
+import { namedIn } from "./trouble.ts";
+
+export const becauseOf: Readonly<Record<ReloadState["trigger"], string>> = {
+  start: "since the start",
+  sighup: "after a SIGHUP",
+  file_change: "after a file had changed",
+};
 
 /** What else needs attention, one line each; empty if nothing does. */
 export function notices(snapshot: StatusSnapshot): Html {
@@ -29,12 +33,9 @@ export function notices(snapshot: StatusSnapshot): Html {
     readiness.isReady ? nothing : html`Not ready: ${readiness.reason}.`,
     ...environments.flatMap(({ name, bridgedOutages }) => describeOutages(name, bridgedOutages, "signed", at)),
     ...showSets(listUnrenewed(snapshot), at),
-    ...environments.map(describeTypes),
     ...callbacks.map((listener, index) => describeUntaken(listener, applicationAt("", index), docsUrl, at)),
     ...redis.filter(({ isUp }) => isUp === false).map((server) => describeAway(server, snapshot)),
-    reload.lastRefused?.isPending
-      ? html`<a href="#process">A new configuration was refused</a>; the old one stays active.`
-      : nothing,
+    reload.lastRefused?.isPending ? describeRefused(reload.lastRefused, at) : nothing,
     ...environments.map((each) => describeClock(each, docsUrl)),
     droppedLogLines === 0 ? nothing : describeLostLines(droppedLogLines, docsUrl),
     ...environments.map(({ name, refusedSiteFiles = [] }) => {
@@ -47,12 +48,18 @@ export function notices(snapshot: StatusSnapshot): Html {
 `;
 }
 
+/** The first problem of the configuration; the process's part of the page lists the others. */
+function describeRefused({ problems, problemCount, trigger, at: since }: RefusedReload, now: string): Html {
+  const [first = ""] = problems;
+  const more = problemCount > 1 ? html` (<a href="#process">and ${showCount(problemCount - 1)} more</a>)` : nothing;
+  return html`<strong>A new configuration was refused</strong> ${becauseOf[trigger]}, ${describeAge(since, now)}; the old one stays active: ${first}${more}.`;
+}
+
 /** Empty while this machine's clock agrees with the service's. */
-function describeClock({ name, clockSkewSeconds: seconds = 0 }: EnvironmentStatus, docsUrl: string | undefined): Html {
-  if (Math.abs(seconds) <= longestSkewSeconds) return nothing;
-  const span = describeDuration(Math.abs(seconds) * 1_000);
-  const side = seconds > 0 ? "ahead of" : "behind";
-  return html`<strong>This machine&rsquo;s clock is ${span} ${side} the service&rsquo;s</strong> (${name}): all times here are off, and signed orders may be refused; ${help("alerts/CountersignClockSkew.md", docsUrl)}.`;
+function describeClock({ name, clockSkewSeconds = 0 }: EnvironmentStatus, docsUrl: string | undefined): Html {
+  const words = describeSkew(clockSkewSeconds, name);
+  if (words === undefined) return nothing;
+  return html`<strong>T${words.slice(1)}</strong>. All times here are off; ${help("alerts/CountersignClockSkew.md", docsUrl)}.`;
 }
 
 function describeLostLines(count: number, docsUrl: string | undefined): Html {
@@ -109,15 +116,4 @@ function describeAway(server: RedisStatus, snapshot: StatusSnapshot): Html {
 function namesOnce(snapshot: StatusSnapshot): boolean {
   const named = namedIn(snapshot);
   return snapshot.environments.some(({ name }) => named.has(`${name} once_unavailable`));
-}
-
-/** Answers that are not JSON, although that was asked for, and no failure was seen. */
-function describeTypes({ name, baseUrl, recent: { notJson, requests } }: EnvironmentStatus): Html {
-  const count = sumOf(notJson, (each) => each.count);
-  if (count === 0) return nothing;
-  const types = listNames(
-    notJson.map(({ contentType }) => contentType),
-    mostNamed,
-  );
-  return html`<strong>${showCount(count)} of ${showCount(requests)} ${plural(requests, "request", "requests")} of ${name} got ${types}</strong>, and JSON was asked for: if a login or a maintenance page answered, no order exists; see who answers at <code>${baseUrl}</code>.`;
 }

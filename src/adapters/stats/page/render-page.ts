@@ -1,4 +1,4 @@
-import type { RedisStatus, RefusedReload, ReloadState, StatusSnapshot } from "../stats.ts";
+import type { RedisStatus, RefusedReload, StatusSnapshot } from "../stats.ts";
 import { headline } from "./headline.ts";
 import {
   type Column,
@@ -15,7 +15,7 @@ import {
   table,
 } from "./html.ts";
 import { judge, type Verdict } from "./judge.ts";
-import { notices } from "./notices.ts";
+import { becauseOf, notices } from "./notices.ts";
 import { ages, style, styleHash } from "./style.ts";
 import { tokens } from "./tokens.ts";
 import { callbacks, callers, failuresAndRefusals, traffic } from "./traffic.ts";
@@ -132,19 +132,12 @@ function configuration({ at, version, runtime, startedAt, configHash, reload }: 
   return section("process", "Process", html`${refused}${facts}`, lastRefused?.isPending ? "full" : "light");
 }
 
-const becauseOf: Readonly<Record<ReloadState["trigger"], string>> = {
-  start: "since the start",
-  sighup: "after a SIGHUP",
-  file_change: "after a file had changed",
-};
-
+/** The problems of a refused configuration. While it is pending, the first one is above. */
 function showRefused({ at, trigger, problems, problemCount, isPending }: RefusedReload, now: string): Html {
   const more = problemCount - problems.length;
-  const shown = html`${list(problems.map((problem) => html`${problem}`))}
+  const shown = html`${list(problems.slice(isPending ? 1 : 0).map((problem) => html`${problem}`))}
 ${more > 0 ? html`<p>And ${more} more: <code>countersign check</code> prints them.</p>` : nothing}`;
+  if (isPending) return problemCount === 1 ? nothing : html`<p>Further problems of what was refused:</p>${shown}`;
   const title = html`A configuration was refused ${becauseOf[trigger]}, ${showTime(at, now)}.`;
-  if (!isPending) return folded(html`${title} It has been fixed since.`, shown);
-  return html`<div class="notice bad"><p><strong>${title}</strong> What is below stays active.</p>
-${shown}</div>
-`;
+  return folded(html`${title} It has been fixed since.`, shown);
 }

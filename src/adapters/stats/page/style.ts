@@ -70,9 +70,11 @@ td .when, .when time, .when .age { white-space: nowrap; }
 .chart svg { display: block; width: 100%; height: 3rem; border-bottom: 1px solid var(--ink); }
 .chart figcaption { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1rem; font-size: .85em; }
 .chart .succeeded { fill: var(--bar-passed); background: var(--bar-passed); }
+.chart .mistaken { fill: var(--bar-end); background: var(--bar-end); }
 .chart .failed { fill: var(--bar-dead); background: var(--bar-dead); }
 .chart .unknown { fill: var(--bar-due); background: var(--bar-due); }
 .legend { flex-basis: 100%; }
+.legend span { white-space: nowrap; }
 .legend b { display: inline-block; width: .7em; height: .7em; margin-right: .3em; }
 .reference { font-size: 1.05em; font-weight: 650; white-space: nowrap; }
 .notice { color: var(--tone); background: var(--tone-ground); border: 1px solid var(--tone); border-radius: .6rem; padding: .8rem 1.25rem; margin-bottom: 1rem; }

@@ -1,3 +1,4 @@
+import { describeDuration } from "../../../model/clock.ts";
 import type { RefreshReason } from "../../../model/events.ts";
 import { listNames } from "../../../model/names.ts";
 import type { StatusSnapshot } from "../stats.ts";
@@ -5,7 +6,6 @@ import type { CredentialStatus, SitesWithoutToken, TokenRequestStatus, TokenStat
 import {
   definitions,
   describeAge,
-  describeDuration,
   describeSpan,
   foldRest,
   type Html,

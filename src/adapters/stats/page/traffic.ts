@@ -1,7 +1,9 @@
+import { describeDuration } from "../../../model/clock.ts";
 import { describeUnreachable, type Peer } from "../../../model/connect-failure.ts";
 import { type FailureCode, failures, isMistake } from "../../../model/errors.ts";
 import { type CallbackResult, statusClasses } from "../../../model/events.ts";
 import { listNames } from "../../../model/names.ts";
+import { explainAnswer, explainCallback, inSentences } from "../../../model/service-answer.ts";
 import type {
   CallbackFailureStatus,
   CallbackStatus,
@@ -15,7 +17,6 @@ import {
   type Column,
   definitions,
   describeAge,
-  describeDuration,
   folded,
   type Html,
   help,
@@ -31,8 +32,7 @@ import {
   showTime,
   table,
 } from "./html.ts";
-import { callbackHelp, meaningOfCallback, serviceRefusal } from "./meanings.ts";
-import { namedIn } from "./trouble.ts";
+import { callbackHelp, namedIn } from "./trouble.ts";
 
 /** Requests by environment and site. */
 export function traffic({ environments, at }: StatusSnapshot): Html {
@@ -194,7 +194,7 @@ const whyUnguarded = "what was delivered before was not known, or could not be w
 
 function resultsOf({ results }: CallbackStatus): Happening[] {
   const all = Object.entries(results).map(([what, occurrence]) => {
-    return { what, ...occurrence, meaning: meaningOfCallback(what) };
+    return { what, ...occurrence, meaning: inSentences(explainCallback(what)) };
   });
   return newestFirst(all);
 }
@@ -234,7 +234,9 @@ export function failuresAndRefusals(snapshot: StatusSnapshot): Html {
     );
   const failed = allOf("failures", (code) => failures[code as FailureCode].meaning);
   const mistakes = failed.filter(({ what }) => isMistake(what));
-  const refusals = allOf("refusals", (status) => `Answered by the service. ${serviceRefusal(status, false)}`);
+  const refusals = allOf("refusals", (status) => {
+    return `Answered by the service. ${inSentences(explainAnswer(Number(status), { isEvery: false }) ?? {})}`;
+  });
   const ofSets = credentials.flatMap(({ environment, credential, requests: { refused } }) => {
     const meaning = "The authorization server refused the set.";
     return refused ? [{ what: "refused", ...refused, place: showPlace(environment, credential), meaning }] : [];

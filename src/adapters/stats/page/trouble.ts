@@ -1,14 +1,18 @@
-import { describeUnreachable, explainConnectFailure } from "../../../model/connect-failure.ts";
+import { explainConnectFailure } from "../../../model/connect-failure.ts";
 import { sectionOn } from "../../../model/documents.ts";
 import { type FailureCode, failures, isMistake } from "../../../model/errors.ts";
 import { forgeryReasons, tokenOutages } from "../../../model/events.ts";
-import { claimsNodeName, describeRedisFailure } from "../../../model/redis-access.ts";
+import { describeRedisFailure } from "../../../model/redis-access.ts";
+import { explainAnswer, explainCallback, fixes, inSentences } from "../../../model/service-answer.ts";
 import type { RecentFailure } from "../recent-requests.ts";
-import type { RedisStatus, StatusSnapshot } from "../stats.ts";
+import type { RedisStatus, SiteStatus, StatusSnapshot } from "../stats.ts";
 import { groupBy, sumOf } from "../sums.ts";
+import type { CredentialStatus } from "../token-stats.ts";
 import { type Html, help, html, mostNamed, nothing, showCount, showName, showSentence } from "./html.ts";
-import { countAll, type Recent } from "./judge.ts";
-import { callbackHelp, meaningOfCallback, serviceRefusal } from "./meanings.ts";
+import { countAll, keysNode, type Recent } from "./judge.ts";
+
+/** The section that has each result of a callback, and what to do. */
+export const callbackHelp = "troubleshooting.md#callbacks-do-not-arrive";
 
 /** Failures of one kind; several only if they are one bullet. */
 type Kinds = readonly [RecentFailure, ...RecentFailure[]];
@@ -23,7 +27,14 @@ export function describeTrouble(recent: Recent, snapshot: StatusSnapshot): Html[
       ? ["Callbacks: ", html`<a href="#callbacks">callbacks</a>`]
       : ["", html`<a href="#failures">failures</a>`];
   const rest = others === 0 ? nothing : html`${whose}${showCount(others)} × others in ${name}: see ${place}.`;
-  return [...all.slice(0, mostNamed).map((kinds) => describeKinds(recent, kinds, snapshot)), rest];
+  const odd = recent.notJson.slice(0, mostNamed).map((each) => describeType(recent, each, snapshot.docsUrl));
+  return [...all.slice(0, mostNamed).map((kinds) => describeKinds(recent, kinds, snapshot)), ...odd, rest];
+}
+
+/** Answers that are not JSON, although that was asked for, and no failure was seen. */
+function describeType(recent: Recent, { contentType, count }: Recent["notJson"][number], docsUrl?: string): Html {
+  const { detail = "", fix } = explainAnswer(200, { path: `environments.${recent.name}`, contentType }) ?? {};
+  return html`<strong>${showCount(count)} × <code>${contentType}</code></strong> in ${recent.name}. ${sayOf(recent, {}, detail, fix)}${helpOn("200", docsUrl)}`;
 }
 
 /** `<environment> <what>` of each failing request that the headline describes. */
@@ -71,9 +82,8 @@ function describeKinds(recent: Recent, kinds: Kinds, snapshot: StatusSnapshot): 
   if (recent.what === "callback")
     return html`Callbacks: ${place}. ${describeCallback(recent, failure, redis)} ${help(callbackHelp, docsUrl)}`;
   if (by === "service") {
-    if (what in failures) return html`${place}. The service’s answer began, and the caller did not get all of it.`;
     const to = location === undefined ? nothing : html` with Location ${showName(location)}`;
-    return html`${place}, answered by the service${to}. ${serviceRefusal(what, recent.failed === recent.requests)}${helpOn(what, docsUrl)}`;
+    return html`${place}${to}. ${describeAnswer(recent, failure, snapshot)}${helpOn(what, docsUrl)}`;
   }
   if (what === "499") return html`${place}. The caller left before it had an answer.`;
   if (tokenOutages.some((code) => code === what)) {
@@ -82,17 +92,53 @@ function describeKinds(recent: Recent, kinds: Kinds, snapshot: StatusSnapshot): 
   }
   const row = failures[what as FailureCode];
   const why = explain(recent, kinds, redis) ?? showSentence(row?.meaning ?? "");
-  return html`${place}. ${why}${helpOn(String(row?.status), docsUrl)}`;
+  const fault = isMistake(what) ? "Callers’ mistakes: " : "";
+  return html`${fault}${place}. ${why}${helpOn(String(row?.status), docsUrl)}`;
+}
+
+/** Which server answered so, what that means, and what to do. */
+function describeAnswer(recent: Recent, failure: RecentFailure, snapshot: StatusSnapshot): string {
+  const [{ name }, { what, site = "", auth }] = [recent, failure];
+  if (what in failures) return sayOf(recent, failure, "its answer began, and the caller did not get all of it");
+  const hasNone = ({ environment, credential, isActive, failingSince }: CredentialStatus) =>
+    environment === name && credential.startsWith(site) && isActive && failingSince !== undefined;
+  if (what === "401" && auth === "oauth" && snapshot.credentials.some(hasNone))
+    return sayOf(recent, failure, "it does not accept the token, and no new one comes", "see the set’s last request");
+  const isEvery = recent.failed === recent.requests;
+  const { sites = [], recent: { seconds = 0 } = {} } = snapshot.environments.find((each) => each.name === name) ?? {};
+  const sinceMs = Date.parse(snapshot.at) - seconds * 1_000;
+  const isFine = ({ identifier, auth, failedLately, tally }: SiteStatus) =>
+    identifier !== site && auth.join() === "oauth" && failedLately === 0 && Date.parse(tally.lastAt ?? "") >= sinceMs;
+  const acceptsOthers = !isEvery && site !== "" && sites.some(isFine);
+  const known = { path: `environments.${name}`, auth, isEvery, acceptsOthers };
+  const { detail = "it answered so", fix } = explainAnswer(Number(what), known) ?? {};
+  return sayOf(recent, failure, detail, fix);
+}
+
+/** `https://api.example: it gets too many requests; send fewer.` A server that a reload has replaced has nothing to mend. */
+function sayOf({ url, peerAt }: Recent, failure: Partial<RecentFailure>, detail: string, fix?: string): string {
+  const { what = "", server = url, operation = "/" } = failure;
+  const isCurrent = url === server || url.startsWith(`${server}/`);
+  const hasPath = isCurrent && /^(3..|404|405)$/.test(what) && !/^(\/|other$|none$)/.test(operation);
+  const todo = isCurrent ? fix : `${peerAt(server).setting} does not name it any more`;
+  return `${hasPath ? `${url}/${operation}` : server}: ${detail}${todo === undefined ? "" : `; ${todo}`}.`;
 }
 
 /** The cause of a failure, if more is known of it than its code's meaning. */
 function explain(recent: Recent, kinds: Kinds, redis: readonly RedisStatus[]): Html | string | undefined {
   const [failure] = kinds;
-  switch (failure.what) {
-    case "upstream_timeout":
-      return missing[failure.cause ?? ""];
+  const { what, cause = "" } = failure;
+  switch (what) {
+    case "upstream_timeout": {
+      const awaited = missing[cause];
+      const hasFix = !["no connection", "slow caller", "shutdown"].includes(cause);
+      return awaited && sayOf(recent, failure, awaited, hasFix ? fixes[what] : undefined);
+    }
+    case "upstream_reset":
+    case "upstream_bad_response":
+      return `${failures[what].meaning} ${sayOf(recent, failure, fixes[what] ?? cause)}`;
     case "once_unavailable":
-      return failure.cause === "tokens.cache" ? withoutRedis : describeRedis(keysNode(redis));
+      return cause === "tokens.cache" ? withoutRedis : describeRedis(keysNode(redis));
     case "malformed_request":
       return failure.cause === undefined ? undefined : describeMalformed(kinds);
     case "upstream_unreachable":
@@ -110,23 +156,18 @@ function describeMalformed(kinds: Kinds): Html {
   return html`${causes.join(", ")}. The log has each caller’s address.`;
 }
 
-/** The Redis that keeps the keys of Countersign-Once. */
-export function keysNode(redis: readonly RedisStatus[]): RedisStatus | undefined {
-  return redis.find(({ node }) => node === claimsNodeName) ?? redis.find(({ node }) => node === "cache");
-}
-
 function describeRedis(server: RedisStatus | undefined): string | undefined {
   return server?.isUp === false ? `${describeRedisFailure(server)}.` : undefined;
 }
 
-/** What was awaited at the deadline, by the causes of `upstream_timeout`. */
+/** What was awaited at the deadline, by the causes of `upstream_timeout`: clauses about the service. */
 const missing: Readonly<Record<string, string>> = {
-  "no connection": "No connection to the service was ready at the deadline: nothing was sent.",
-  "no answer": "The service had given no answer at the deadline: the order may exist.",
-  "incomplete answer": "The service’s answer was not complete at the deadline: the order may exist.",
-  "slow service": "The service had not taken the whole request at the deadline: it may have had an effect.",
-  "slow caller": "The caller took the answer too slowly: the order may exist.",
-  shutdown: "This process ended before the answer came: the order may exist.",
+  "no connection": "it had no connection ready at the deadline: nothing was sent",
+  "no answer": "it had given no answer at the deadline: the order may exist",
+  "incomplete answer": "its answer was not complete at the deadline: the order may exist",
+  "slow service": "it had not taken the whole request at the deadline: it may have had an effect",
+  "slow caller": "the caller took its answer too slowly: the order may exist",
+  shutdown: "this process ended before it had answered: the order may exist",
 };
 
 /** Why callbacks do not reach the application, or what it did with them. */
@@ -140,17 +181,15 @@ function describeCallback(recent: Recent, failure: RecentFailure, redis: readonl
         : undefined;
   if (known !== undefined) return html`${known}`;
   const detail = cause === undefined ? nothing : html` <code>${recent.url}</code>: ${cause}.`;
-  return html`${showSentence(meaningOfCallback(what))}${detail}`;
+  return html`${showSentence(inSentences(explainCallback(what)))}${detail}`;
 }
 
 /** Why there was no connection to the server of that time, which a reload may have replaced. */
-function describeUnreached({ url, peerAt }: Recent, { cause, server }: RecentFailure): string | undefined {
+function describeUnreached(recent: Recent, failure: RecentFailure): string | undefined {
+  const { cause, server = new URL(recent.url).origin } = failure;
   if (cause === undefined) return undefined;
-  const { origin } = new URL(url);
-  if (server === undefined || server === origin) return `${describeUnreachable(cause, peerAt(origin))}.`;
-  const { setting, ...peer } = peerAt(server);
-  const { detail = `no connection (${cause})` } = explainConnectFailure(cause, { setting, ...peer }) ?? {};
-  return `${server}: ${detail}; ${setting} does not name it any more.`;
+  const { detail = `no connection (${cause})`, fix } = explainConnectFailure(cause, recent.peerAt(server)) ?? {};
+  return sayOf(recent, { server }, detail, fix);
 }
 
 function helpOn(status: string, docsUrl: string | undefined): Html {
