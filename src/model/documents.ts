@@ -19,25 +19,13 @@ export function withAddresses(text: string, docsUrl: string | undefined): string
   return text.replace(/\bdocs\/([\w/-]+\.md)/g, (_, page: string) => addressOfPage(page, docsUrl));
 }
 
-/** The sections of docs/troubleshooting.md that are on statuses. */
-const sections = [
-  "orders-get-200-and-none-exists",
-  "orders-get-400",
-  "every-order-gets-401",
-  "every-order-gets-403",
-  "every-order-gets-404",
-  "orders-get-405-407-408-413-415-417-or-431",
-  "orders-get-409",
-  "orders-get-422",
-  "orders-get-429",
-  "orders-get-500",
-  "orders-get-502-or-504",
-  "orders-get-503",
-];
+/** The sections of docs/troubleshooting.md on requests that get a status, by what follows `orders-get-`. */
+const sections = "200-and-none-exists 400 405-407-408-413-415-417-or-431 409 422 429 500 502-or-504 503".split(" ");
 
 /** Where the documents say more about requests that get a status; undefined without a section of its own. */
 export function sectionOn(status: string): string | undefined {
-  const isOn = (section: string) => /^\d{3}$/.test(status) && section.includes(status);
-  const section = status.startsWith("3") ? "orders-get-a-redirect" : sections.find(isOn);
-  return section && `troubleshooting.md#${section}`;
+  if (status.startsWith("3")) return "troubleshooting.md#orders-get-a-redirect";
+  if (/^40[134]$/.test(status)) return `troubleshooting.md#every-order-gets-${status}`;
+  const section = sections.find((statuses) => statuses.includes(status));
+  return section && `troubleshooting.md#orders-get-${section}`;
 }

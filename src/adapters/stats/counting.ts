@@ -110,7 +110,7 @@ function createDetails(): (event: RequestFinished, fate: RequestEnd["fate"]) => 
 
 /** How a request ended, apart from its site, method and operation. */
 type How = Parameters<typeof describeEnd> extends [string, Auth, string, ...infer Rest] ? Rest : never;
-type Auth = RequestEnd["auth"];
+type Auth = NonNullable<RequestEnd["auth"]>;
 
 /** Counts how requests end. Label values come from the configuration or a short list, and a status has three digits. */
 function createRequestCounting(metrics: Metrics, recentOf: RecentOf, clock: Clock): (event: RequestFinished) => void {

@@ -52,9 +52,7 @@ export interface End extends Details {
 }
 
 /** One way in which requests end. */
-export interface RequestEnd extends End, Pick<RequestFinished, "status" | "outcome" | "code"> {
-  readonly auth: AuthMethod | "none";
-}
+export interface RequestEnd extends End, Pick<RequestFinished, "status" | "outcome" | "code"> {}
 
 /** Requests that did not succeed, of one kind. */
 export interface RecentFailure extends Pick<End, "by" | "what" | "cause" | "server" | "location"> {
@@ -113,7 +111,7 @@ export function fateOf(event: RequestFinished): Fate {
 
 export function describeEnd(
   site: string,
-  auth: RequestEnd["auth"],
+  auth: NonNullable<End["auth"]>,
   operation: string,
   by: End["by"],
   status: number,
