@@ -605,7 +605,10 @@ describe("the status page", () => {
     expect(unfolded).not.toContain("operation_not_allowed");
     expect(page).toContain("operation_not_allowed");
     expect(page).toContain("<summary>1,093 more</summary>");
-    expect(page).toContain("And 7 more sets get no new token.");
+    expect(page).toContain(
+      "No new token for <code>S1090/blue, S1091/blue, S1092/blue and 7 more</code></a> of production: ",
+    );
+    expect(page.split("No new token for")).toHaveLength(2);
     expect(page).toContain("1,088 more sets");
     for (const more of [93, 88]) expect(page).toContain(`<a href="/status">/status</a> has ${more} more.`);
     expect(unfolded).toContain("<code>S1099/blue</code>");
@@ -664,7 +667,7 @@ describe("the status page", () => {
     }));
     const failures = [{ ...kind, auth: "oauth" } as const];
     expect(firstLine(withRecent({ ...quietNight, credentials }, { failures }))).toContain(
-      "it does not accept the token, and no new one comes; see the set’s last request.",
+      "it does not accept the token; see why no new one comes.",
     );
     expect(withAuth("hmac", 90)).toContain("it does not accept the signature; compare the key");
     expect(withAuth(undefined, 90)).toContain("it does not accept the token or the signature");

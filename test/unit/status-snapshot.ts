@@ -129,6 +129,8 @@ export const quietNight: StatusSnapshot = {
   configuration: {},
 };
 
+const ofOrders = { server: "https://api.example", auth: "oauth", operation: "create_order" } as const;
+
 const tallies: Readonly<Record<string, Tally>> = {
   S1000000001: {
     ...fail(41_070, 2, {
@@ -161,8 +163,8 @@ export const badNight: StatusSnapshot = {
     recent: {
       ...environment.recent,
       failures: [
-        { by: "countersign", what: "upstream_timeout", cause: "no answer", count: 2 },
-        { by: "service", what: "404", count: 1 },
+        { by: "countersign", what: "upstream_timeout", cause: "no answer", count: 2, ...ofOrders },
+        { by: "service", what: "404", count: 1, ...ofOrders, operation: "get_order" },
       ],
       lastFailedAt: ago(70_000),
       succeededSince: 240,

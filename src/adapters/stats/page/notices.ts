@@ -2,6 +2,7 @@ import { describeSkew } from "../../../model/clock.ts";
 import { listNames } from "../../../model/names.ts";
 import { claimsNodeName, describeRedisFailure, isAnswer } from "../../../model/redis-access.ts";
 import type { EnvironmentStatus, RedisStatus, RefusedReload, ReloadState, StatusSnapshot } from "../stats.ts";
+import { groupBy } from "../sums.ts";
 import type { CredentialStatus, TokenRequestStatus } from "../token-stats.ts";
 import {
   describeAge,
@@ -78,14 +79,18 @@ function listUnrenewed({ credentials, environments }: StatusSnapshot): Credentia
   });
 }
 
+/** One line for each cause: an authorization server that is away would fill the page with the same words. */
 function showSets(sets: readonly CredentialStatus[], now: string): Html[] {
-  const more = sets.length - mostNamed;
-  const rest = more > 0 ? html`<a href="#tokens">And ${showCount(more)} more sets get no new token.</a>` : nothing;
-  return [...sets.slice(0, mostNamed).map((set) => describeUnrenewed(set, now)), rest];
-}
-
-function describeUnrenewed({ environment, credential, token, lastRequest }: CredentialStatus, now: string): Html {
-  return html`<a href="#tokens">No new token for <code>${credential}</code></a> of ${environment}: ${describeNoToken(lastRequest)}.${describeLeft(token, lastRequest, now)}`;
+  const whyOf = ({ environment, token, lastRequest }: CredentialStatus) =>
+    `${environment}: ${describeNoToken(lastRequest)}.${describeLeft(token, lastRequest, now)}`;
+  const causes = [...groupBy(sets, whyOf)].map(([why, alike]) => {
+    const names = alike.map(({ credential }) => credential);
+    return html`<a href="#tokens">No new token for <code>${listNames(names, mostNamed)}</code></a> of ${why}`;
+  });
+  const more = causes.length - mostNamed;
+  const rest =
+    more > 0 ? html`<a href="#tokens">Sets get no new token for ${showCount(more)} more causes.</a>` : nothing;
+  return [...causes.slice(0, mostNamed), rest];
 }
 
 function describeLeft(token: CredentialStatus["token"], last: TokenRequestStatus | undefined, now: string): string {

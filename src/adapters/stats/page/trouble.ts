@@ -103,7 +103,7 @@ function describeAnswer(recent: Recent, failure: RecentFailure, snapshot: Status
   const hasNone = ({ environment, credential, isActive, failingSince }: CredentialStatus) =>
     environment === name && credential.startsWith(site) && isActive && failingSince !== undefined;
   if (what === "401" && auth === "oauth" && snapshot.credentials.some(hasNone))
-    return sayOf(recent, failure, "it does not accept the token, and no new one comes", "see the set’s last request");
+    return sayOf(recent, failure, "it does not accept the token", "see why no new one comes");
   const isEvery = recent.failed === recent.requests;
   const { sites = [], recent: { seconds = 0 } = {} } = snapshot.environments.find((each) => each.name === name) ?? {};
   const sinceMs = Date.parse(snapshot.at) - seconds * 1_000;
