@@ -145,9 +145,9 @@ const callbackResults: { readonly [Result in CallbackResult]?: Partial<Explained
   parameter_missing: { detail: "it lacks version, site_identifier, timestamp or signature", fix: "see who sends it" },
   site_unknown: {
     detail: "its site or key is not configured",
-    fix: "configure it, or correct the address in the portal",
+    fix: "configure that site or key, or see in the portal where its callbacks are to go",
   },
-  key_missing: { detail: "its site has no key of its version", fix: "give the site one" },
+  key_missing: { detail: "its site has no key of its version", fix: "give the site a key of that version" },
   signature_wrong: {
     detail: "it is not signed with the key that it names",
     fix: "compare the key and its secret, and the parameters in exempt, with the portal; if they are right, it is forged",

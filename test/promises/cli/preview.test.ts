@@ -134,9 +134,13 @@ describe("a callback", () => {
     [
       "names another site",
       { site_identifier: "S9" },
-      /site_unknown: .* not configured \(this listener knows S1000000001, S1000000003 .*\); configure it, or/,
+      /site_unknown: .* not configured \(this listener knows S1000000001, S1000000003 .*\); configure that site or key, or/,
     ],
-    ["has another version", { version: "2.0" }, /key_missing: its site has no key of its version; give the site one$/],
+    [
+      "has another version",
+      { version: "2.0" },
+      /key_missing: its site has no key of its version; give the site a key of that version$/,
+    ],
     [
       "has a short signature",
       { signature: "ab" },
