@@ -16,6 +16,7 @@ import {
   type YAMLMap,
 } from "yaml";
 import type { Location, Path, Problem } from "../diagnostics.ts";
+import { findLookAlike } from "./characters.ts";
 
 /** A YAML or JSON file, parsed, with the positions of its keys and values. */
 export interface SourceDocument {
@@ -147,8 +148,9 @@ function readYaml(text: string): SourceDocument {
     return `line ${line}, column ${col}`;
   };
   const { value, faults: found } = readValue(document, text, describe);
-  const ofJson = document.errors.length > 0 ? explainJson(text) : undefined;
-  const faults = ofJson === undefined ? found : [ofJson];
+  // Further faults are consequences of this one.
+  const first = findLookAlike(text) ?? (document.errors.length > 0 ? explainJson(text) : undefined);
+  const faults = first === undefined ? found : [first];
   return {
     value,
     yamlProblems: faults.map(({ message, offset, fix = fixFor(message) }) => {

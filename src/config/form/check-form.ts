@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import { nearestName } from "../../model/names.ts";
 import { type Diagnostics, formatPath, type Path } from "../diagnostics.ts";
+import { unusualIn } from "../files/characters.ts";
 import { nodesAt, type SchemaNode } from "./schema.ts";
 import { exampleOf, fits, placesFor, wrapped } from "./suggestions.ts";
 import { outOfRange } from "./values.ts";
@@ -141,13 +142,24 @@ function describeAt(issue: Issue, path: Path, source: Source): FormProblem[] {
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => describeUnknownKey(key, path, issue.input ?? {}, source));
   }
-  if (issue.code !== "invalid_union") return [{ path, ...wordsOf(issue, path) }];
+  if (issue.code !== "invalid_union") {
+    const { message, ...words } = wordsOf(issue, path);
+    const wrong = issue.code === "invalid_key" ? path.at(-1) : issue.input;
+    const isShown = issue.code !== "invalid_type" && typeof wrong === "string" && !isInSecret(path);
+    return [{ path, ...words, message: isShown ? withUnusual(message, wrong) : message }];
+  }
   if (!isSecretAt(path)) return describeNearest(issue, path, source);
   const keys = typeof issue.input === "object" ? Object.keys(issue.input ?? {}) : [];
   // Another key may be the secret itself.
   const isNearly = keys.length > 0 && keys.every((key) => nearestName(key, ["file", "env"]) !== undefined);
   if (!isNearly) return [{ path, ...describeSecret(issue, path) }];
   return describeNearest(issue, path, source).filter((fault) => keys.includes(lastKey(fault.path)));
+}
+
+/** A message about a text that may only look right. */
+function withUnusual(message: string, text: string): string {
+  const unusual = unusualIn(text);
+  return unusual === undefined ? message : `${message}: it has ${unusual}`;
 }
 
 function wordsOf(issue: Issue, path: Path): Words {
@@ -204,7 +216,7 @@ function describeUnknownKey(
   const free = known.filter((name) => !given.includes(name));
   const [ending, ...more] = free.filter((name) => name.toLowerCase().endsWith(key.toLowerCase()));
   const nearest = nearestName(key, free) ?? (more.length === 0 ? ending : undefined);
-  const fault = { path, message: `there is no key ${key} here`, found: "hidden" };
+  const fault = { path, message: withUnusual(`there is no key ${key} here`, key), found: "hidden" };
   if (nearest === undefined) {
     const places = placesFor(path, input[key], source.value, source.base).map(formatPath);
     const move = places.length === 0 ? "" : `move it to ${places.join(" or ")}, or `;

@@ -1,3 +1,4 @@
+import { describeCharacter, invisible } from "../files/characters.ts";
 import { decodeText } from "../files/file-system.ts";
 
 /**
@@ -10,27 +11,7 @@ export type SecretForm = "line" | "lines" | "bytes";
 export type Mistake = readonly [what: string, fix: string];
 
 const mostListed = 5;
-/** Controls, format characters such as zero-width and bidi ones, blanks other than the space, fillers, and what stands for lost bytes. */
-const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800\ufffc\ufffd]|(?! )\p{Zs}/u;
 const betweenLines = /[\t\n\r]/;
-const namesOfInvisible: Readonly<Record<string, string>> = {
-  "\0": "NUL",
-  "\t": "tab",
-  "\n": "line break",
-  "\r": "carriage return",
-  " ": "blank",
-  "\u00a0": "no-break space",
-  "\u00ad": "soft hyphen",
-  "\u200b": "zero-width space",
-  "\u200c": "zero-width non-joiner",
-  "\u200d": "zero-width joiner",
-  "\u2028": "line separator",
-  "\u2029": "paragraph separator",
-  "\u202f": "narrow no-break space",
-  "\u2060": "word joiner",
-  "\ufeff": "byte order mark",
-  "\ufffd": "replacement character",
-};
 
 /** What bytes that are no UTF-8 are; undefined for UTF-8. UTF-16 of Latin letters alone is UTF-8 by its bytes, with a NUL for each. */
 export function otherEncoding(bytes: Buffer): string | undefined {
@@ -48,18 +29,12 @@ export function invisibleIn(text: string, form: SecretForm = "line"): string | u
   const found = characters.flatMap((character, index) => {
     const isAllowed = form === "lines" && betweenLines.test(character);
     const isFound = invisible.test(character) || (character === " " && isEdge(index));
-    return isFound && !isAllowed ? [`${describe(character)} at character ${index + 1}`] : [];
+    return isFound && !isAllowed ? [`${describeCharacter(character)} at character ${index + 1}`] : [];
   });
   const more = found.length - mostListed;
   const listed = found.slice(0, mostListed).join(", ");
   if (found.length === 0) return undefined;
   return more > 0 ? `${listed} and ${more} more` : listed;
-}
-
-function describe(character: string): string {
-  const code = `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
-  const kind = /\p{Cc}/u.test(character) ? "control character" : "invisible character";
-  return `${namesOfInvisible[character] ?? kind} (${code})`;
 }
 
 /** The probable mistakes in a secret that is used all the same. */

@@ -164,6 +164,44 @@ itRefuses("surprising YAML", [
   fault(withSite("1000000001: {}"), ".sites.1000000001: not allowed … write S and"),
 ]);
 
+const noBreak = "\u00a0";
+
+itRefuses("what looks like a blank, a quote or nothing", [
+  fault(
+    edited([authUrl, `${noBreak.repeat(4)}authUrl: https://login.sandbox.example # here\n`]),
+    ": no-break space (U+00A0) … replace the no-break space (U+00A0) by a blank",
+  ),
+  fault(instead(authUrl, "auth\u200bUrl: https://login.sandbox.example"), ": here is a zero-width space (U+200B) … remove the zero-width space (U+200B)"),
+  fault(instead(authUrl, `authUrl:${noBreak}https://login.sandbox.example`), ": no-break space … replace the no-break space"),
+  fault(
+    withListener("bind: \u201c:7411\u201d, environment: sandbox"),
+    ": \u201c (U+201C) … write \" or ' at both ends",
+  ),
+  fault(instead(authUrl, "\u0430uthUrl: https://canary"), ".\u0430uthUrl: \u0430 (U+0430) at character 1 … authUrl?"),
+  fault(
+    withListener('bind: "127.0.0.1:7411\u200b", environment: sandbox'),
+    "listeners[0].bind: U+200B) at character 15",
+  ),
+  fault(withListener('bind: ":7411", environment: "s\u0430ndbox"'), "listeners[0].environment: U+0430) at character 2"),
+]);
+
+test("a place of such a character is the character's", async () => {
+  const problems = await new ConfigFolder().problemsOf(
+    instead(authUrl, "auth\u200bUrl: https://login.sandbox.example"),
+  );
+  expect(problems).toMatchObject([{ line: 8, column: 9 }]);
+});
+
+test.each([
+  `resource: { "a${noBreak}b": 'it''s\u200b${noBreak}', "c": "say \\"\u201chi\u201d\u200b\\"" }`,
+  "resource: { a: it\u2019s, b: la \u00ab une \u00bb, c: \u2764\ufe0f, d: \u0645\u06cc\u200c\u062e } # 1\u00a0\u201c",
+  "# it's\u200b\n  serviceName: a",
+])("such a character may stand in a text in quotes, in a comment and in a word: %s", async (line) => {
+  const yaml = `${sound}tracing:\n  otlp: { endpoint: "https://otlp.example/v1/traces" }\n  ${line}\n`;
+  const problems = await new ConfigFolder().problemsOf(yaml);
+  expect(problems.filter(({ path }) => !path.startsWith("tracing.resource."))).toEqual([]);
+});
+
 const address = (part: string, url: string) =>
   fault(instead(baseUrl, `baseUrl: ${url}`), `.baseUrl: ${part} … plain host`);
 

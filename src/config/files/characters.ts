@@ -1,0 +1,63 @@
+/** Controls, format characters such as zero-width and bidi ones, blanks other than the space, fillers, and what stands for lost bytes. */
+export const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800\ufffc\ufffd]|(?! )\p{Zs}/u;
+const names: Readonly<Record<string, string>> = {
+  "\0": "NUL",
+  "\t": "tab",
+  "\n": "line break",
+  "\r": "carriage return",
+  " ": "blank",
+  "\u00a0": "no-break space",
+  "\u00ad": "soft hyphen",
+  "\u200b": "zero-width space",
+  "\u200c": "zero-width non-joiner",
+  "\u200d": "zero-width joiner",
+  "\u2028": "line separator",
+  "\u2029": "paragraph separator",
+  "\u202f": "narrow no-break space",
+  "\u2060": "word joiner",
+  "\ufeff": "byte order mark",
+  "\ufffd": "replacement character",
+};
+
+/** `no-break space (U+00A0)`. */
+export function describeCharacter(character: string): string {
+  const code = `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
+  const unseen = /\p{Cc}/u.test(character) ? "control character" : "invisible character";
+  return `${names[character] ?? (invisible.test(character) ? unseen : character)} (${code})`;
+}
+
+/** The first character of a text that is not printable ASCII, and where it is; undefined if there is none. */
+export function unusualIn(text: string): string | undefined {
+  const characters = [...text];
+  const index = characters.findIndex((character) => !/[\x20-\x7e]/.test(character));
+  return index < 0 ? undefined : `${describeCharacter(characters[index] ?? "")} at character ${index + 1}`;
+}
+
+/** A text in quotes or a comment, in which any character may stand; else a character that does not show, or a quote of print. */
+const lookAlike = new RegExp(
+  [
+    String.raw`(?<![^\s,[{:])(?:"(?:\\.|[^"\\])*"|'(?:[^']|'')*')|(?<!\S)#[^\n]*`,
+    // An emoji, and words of some scripts, have such characters inside.
+    String.raw`(?<![^\x00-\x7f])(?![\t\n\r])(?<unseen>${invisible.source})`,
+    String.raw`(?<=(?:^|[-:,[{\n])\s*)(?<mark>[\u00ab\u2018-\u201f])`,
+  ].join("|"),
+  "gsu",
+);
+
+/** The first character of a YAML text that looks like a blank, a quote or nothing, and is none; and what to do about it. */
+export function findLookAlike(text: string) {
+  for (const { index: offset, groups: { unseen, mark } = {} } of text.matchAll(lookAlike)) {
+    const name = describeCharacter(unseen ?? mark ?? "");
+    const instead = /\p{Z}/u.test(unseen ?? "") ? `replace the ${name} by a blank` : `remove the ${name}`;
+    if (unseen !== undefined)
+      return { message: `here is a ${name}, which YAML takes for a letter`, fix: instead, offset };
+    if (mark !== undefined) {
+      return {
+        message: `here is ${name}, which is no quote in YAML`,
+        fix: `write " or ' at both ends of the text`,
+        offset,
+      };
+    }
+  }
+  return undefined;
+}
