@@ -88,7 +88,9 @@ function lossOf(own: Claim, other: Claim, held: Candidate | undefined): Loss[] {
   const others = new UniqueValues();
   others.add(other.value);
   const holder = other.candidate === held ? held : undefined;
-  return findClashes({ values: [own.value] }, others).map((problem) => ({ loser, holder, problem }));
+  return findClashes({ values: [own.value] }, others).map(({ message, ...rest }) => {
+    return { loser, holder, problem: { ...rest, message: `${message} in ${other.candidate.name}` } };
+  });
 }
 
 /** The clashes of the file with these values; none if the file can be served. */

@@ -39,7 +39,8 @@ export class UniqueValues {
       return { message: `the ${nameOf(kind)} is also environment ${first.environment}'s`, fix };
     }
     if (kind === "token endpoint" || owner === first.owner) return undefined;
-    return { message: `the same ${kind} is at ${formatPath(first.path)}`, fix: `give each a ${kind} of its own` };
+    const fix = kind === "site" ? "keep one of the two" : `give each a ${kind} of its own`;
+    return { message: `the same ${kind} is at ${formatPath(first.path)}`, fix };
   }
 
   /** Of equal values only the first is kept. */
