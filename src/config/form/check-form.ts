@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { nearestName } from "../../model/names.ts";
+import { listNames, nearestName } from "../../model/names.ts";
 import { type Diagnostics, formatPath, type Path } from "../diagnostics.ts";
 import { unusualIn } from "../files/characters.ts";
 import { nodesAt, type SchemaNode } from "./schema.ts";
@@ -107,6 +107,7 @@ function isSource({ properties = {} }: SchemaNode): boolean {
   return properties["env"] !== undefined;
 }
 
+const mostPlaces = 3;
 const seeSchema = "see `countersign schema`";
 
 /** The last part of a path that is no list position. */
@@ -218,11 +219,23 @@ function describeUnknownKey(
   const nearest = nearestName(key, free) ?? (more.length === 0 ? ending : undefined);
   const fault = { path, message: withUnusual(`there is no key ${key} here`, key), found: "hidden" };
   if (nearest === undefined) {
-    const places = placesFor(path, input[key], source.value, source.base).map(formatPath);
-    const move = places.length === 0 ? "" : `move it to ${places.join(" or ")}, or `;
-    return { ...fault, fix: `${move}remove it; possible keys: ${known.join(", ")}` };
+    return { ...fault, fix: `${placeFor(path, input[key], source)}; possible keys: ${known.join(", ")}` };
   }
   return { ...fault, fix: `did you mean ${nearest}?`, meant: [...holder, nearest] };
+}
+
+/** What to do with a key that is not allowed where it is. */
+function placeFor(path: Path, value: unknown, { value: document, base }: Source): string {
+  if (base.includes(path.at(-1) ?? "")) {
+    return `the file holds the settings of ${base.at(-1)} alone: write them without ${path.at(-1)}: above them`;
+  }
+  const { paths, areFit } = placesFor(path, value, document, base);
+  if (paths.length === 0) return "remove it";
+  const places = listNames([...new Set(paths.map(formatPath))], mostPlaces, " or ");
+  const isOutside = paths.some((place) => base.some((part, index) => part !== place[index]));
+  const where = isOutside ? `${places}, which is not in this file` : places;
+  if (areFit) return `move it to ${where}, or remove it`;
+  return `it ${paths.length === 1 ? "belongs" : "can stand"} at ${where}`;
 }
 
 /** Also used for a secret that only another setting demands. */

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { durationPattern } from "../../model/clock.ts";
 import type { Path } from "../diagnostics.ts";
-import { nodesAt, type SchemaNode } from "./schema.ts";
+import { jsonSchema, nodesAt, type SchemaNode } from "./schema.ts";
 
 /** An example from the schema, or one made of the required parts; undefined if there is none. */
 export function exampleOf(node: SchemaNode): unknown {
@@ -43,17 +43,31 @@ export function fits(node: SchemaNode, value: unknown): boolean {
   return reader.safeParse(value).success;
 }
 
+/** Where a key belongs that is not allowed where it is. */
+export interface Places {
+  readonly paths: readonly Path[];
+  /** Whether the key can be moved there as it is. */
+  readonly areFit: boolean;
+}
+
 /**
- * The places of a document to which a key with this value can be moved, nearest to its present place first: those that take it
- * in this form, and do not have it. Of several mappings of one kind only the one around the present place counts, or the only one.
- * @param base the path of the document, if it is a part of the configuration
+ * The places of a document for a key, nearest to its present place first: those that take it in this form, else those that take it
+ * in another one, or are in sections that are not there yet. None has it already. Of several mappings of one kind a fit place is in
+ * the one around the present place, or in the only one.
+ * @param base the path of the document, if it is a part of the configuration; a key may belong outside of it
  */
-export function placesFor(path: Path, value: unknown, document: unknown, base: Path): Path[] {
-  const key = String(path.at(-1));
-  const found = nodesAt(base).flatMap((node) => findPlaces({ key, value, path }, node, document, base));
+export function placesFor(path: Path, value: unknown, document: unknown, base: Path): Places {
+  const stray = { key: String(path.at(-1)), value, path };
+  const around = base.slice(0, -1).reduceRight<unknown>((inner, part) => ({ [part]: inner }), {});
   const sharedOf = (place: Path) => place.findIndex((part, index) => part !== path[index]);
-  const most = Math.max(...found.map(sharedOf));
-  return found.filter((place) => sharedOf(place) === most);
+  for (const isFit of [true, false]) {
+    const inside = nodesAt(base).flatMap((node) => findPlaces({ ...stray, isFit }, node, document, base));
+    const isOutside = inside.length === 0 && base.length > 0 && !isFit;
+    const found = isOutside ? findPlaces({ ...stray, isFit }, jsonSchema(), around, []) : inside;
+    const most = Math.max(...found.map(sharedOf));
+    if (found.length > 0) return { paths: found.filter((place) => sharedOf(place) === most), areFit: isFit };
+  }
+  return { paths: [], areFit: false };
 }
 
 /** A key that is not allowed where it is. */
@@ -61,33 +75,45 @@ interface Stray {
   readonly key: string;
   readonly value: unknown;
   readonly path: Path;
+  readonly isFit: boolean;
 }
 
 function findPlaces(stray: Stray, node: SchemaNode, holder: unknown, at: Path): Path[] {
-  const { properties, additionalProperties, items, anyOf } = node;
-  if (anyOf !== undefined) return anyOf.flatMap((each) => findPlaces(stray, each, holder, at));
-  const isMissing = holder === undefined && node.default !== undefined;
+  const { properties, additionalProperties, propertyNames, items, anyOf } = node;
+  if (anyOf !== undefined)
+    return anyOf.filter((each) => isOfKind(each, holder)).flatMap((each) => findPlaces(stray, each, holder, at));
+  const isMissing = holder === undefined && (node.default !== undefined || !stray.isFit);
   const given = isMissing ? {} : holder;
-  if (typeof given !== "object" || given === null || Array.isArray(given) !== (items !== undefined)) return [];
+  // A key of a source, such as `{ file: … }`, belongs nowhere alone.
+  const isMapping = typeof given === "object" && given !== null && properties?.["file"] === undefined;
+  if (!isMapping || Array.isArray(given) !== (items !== undefined)) return [];
+  const isTaken = (own: SchemaNode) => Object.hasOwn(given, stray.key) || (stray.isFit && !fits(own, stray.value));
   const within = (child: SchemaNode, part: string | number) =>
     findPlaces(stray, child, (given as Record<string | number, unknown>)[part], [...at, part]);
   const each = items ?? additionalProperties;
-  if (typeof each === "object") return pick(given, stray.path[at.length]).flatMap((part) => within(each, part));
+  if (typeof each === "object") {
+    const below = pick(given, stray, stray.path[at.length]).flatMap((part) => within(each, part));
+    return hasOwnForm(propertyNames, stray.key) && !isTaken(each) ? [[...at, stray.key], ...below] : below;
+  }
   const { children: _, ...others } = properties ?? {};
   const below = Object.entries(others).flatMap(([name, child]) => within(child, name));
   const own = properties?.[stray.key];
-  const isFree =
-    properties !== undefined &&
-    own !== undefined &&
-    !Object.hasOwn(given, stray.key) &&
-    Object.keys(given).every((key) => Object.hasOwn(properties, key));
-  return isFree && fits(own, stray.value) ? [[...at, stray.key], ...below] : below;
+  return own !== undefined && !isTaken(own) ? [[...at, stray.key], ...below] : below;
 }
 
-/** A part of a path, if a list or mapping has it, or the only one that it has. */
-function pick(given: object, wanted: string | number = ""): (string | number)[] {
+/** Whether a mapping has no key that only another alternative has. */
+function isOfKind({ properties }: SchemaNode, holder: unknown = {}): boolean {
+  return properties === undefined || Object.keys(holder ?? {}).every((key) => Object.hasOwn(properties, key));
+}
+
+/** The parts of a list or mapping in which a place is looked for. */
+function pick(given: object, { isFit }: Stray, wanted: string | number = ""): (string | number)[] {
   if (Object.hasOwn(given, wanted)) return [wanted];
-  const keys = Object.keys(given);
-  if (keys.length !== 1) return [];
-  return Array.isArray(given) ? [0] : keys;
+  const parts = Array.isArray(given) ? [...given.keys()] : Object.keys(given);
+  return isFit && parts.length > 1 ? [] : parts;
+}
+
+/** Whether the names of a mapping have a form that few words have, and this one has it: `S1000000001`. */
+function hasOwnForm({ pattern }: SchemaNode = {}, name: string): boolean {
+  return pattern !== undefined && new RegExp(pattern).test(name) && !new RegExp(pattern).test("word");
 }

@@ -166,6 +166,34 @@ test.each<[key: string, value: unknown, fix: string, others?: object]>([
   expect(own.map((problem) => problem.fix)).toEqual([expect.stringContaining(fix)]);
 });
 
+test.each<[path: Path, value: unknown, fix: string]>([
+  [["egress"], { proxy: "proxy.example:3128" }, "it belongs at environments.sandbox.egress; possible keys: listeners"],
+  [["listeners", 0, "callbacks"], { to: "x" }, "it belongs at callbacks; possible keys"],
+  [["listeners", 0, "redis"], { host: "x" }, "it belongs at redis; possible keys"],
+  [["endpoint"], "https://otlp.example", "it belongs at tracing.otlp.endpoint; possible keys"],
+  [["environments", "sandbox", "S4"], { keys: [] }, "it belongs at environments.sandbox.sites.S4; possible keys"],
+  [[...site, "S4"], { auth: ["oauth"] }, "move it to environments.sandbox.sites.S4, or remove it; possible keys"],
+  [["caFile"], "ca.pem", "or redis.tls.caFile or tracing.otlp.tls.caFile; possible keys"],
+  [["file"], "x", "remove it; possible keys"],
+  [["weather"], "x", "remove it; possible keys"],
+])("%j: %j gets the fix %s, whatever its value", (path, value, fix) => {
+  const removed = { ...whole, redis: undefined, callbacks: undefined, tracing: undefined };
+  const { egress: _, ...others } = removed.environments.sandbox;
+  const document = JSON.parse(JSON.stringify({ ...removed, environments: { sandbox: others } }));
+  const problems = problemsOf(changed(document, path, (holder, key) => holder.set(key, value)));
+  const own = problems.filter((problem) => problem.path === formatPath(path));
+  expect(own.map((problem) => problem.fix)).toEqual([expect.stringContaining(fix)]);
+  expect(own[0]?.fix.split("; possible")[0]?.split(" or ").length).toBeLessThan(5);
+});
+
+test("a key belongs to each of several environments", () => {
+  const { sandbox } = whole.environments;
+  const { authUrl: _, ...others } = sandbox;
+  const document = { ...whole, environments: { sandbox: others, production: others }, authUrl: sandbox.authUrl };
+  const fix = "it can stand at environments.sandbox.authUrl or environments.production.authUrl; possible keys";
+  expect(problemsOf(document).find(({ path }) => path === "authUrl")?.fix).toContain(fix);
+});
+
 const set: Path = [...site, "credentials"];
 
 test.each<[path: Path, value: unknown, said: string, at?: Path]>([

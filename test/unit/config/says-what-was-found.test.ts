@@ -171,8 +171,14 @@ itRefuses("what looks like a blank, a quote or nothing", [
     edited([authUrl, `${noBreak.repeat(4)}authUrl: https://login.sandbox.example # here\n`]),
     ": no-break space (U+00A0) … replace the no-break space (U+00A0) by a blank",
   ),
-  fault(instead(authUrl, "auth\u200bUrl: https://login.sandbox.example"), ": here is a zero-width space (U+200B) … remove the zero-width space (U+200B)"),
-  fault(instead(authUrl, `authUrl:${noBreak}https://login.sandbox.example`), ": no-break space … replace the no-break space"),
+  fault(
+    instead(authUrl, "auth\u200bUrl: https://login.sandbox.example"),
+    ": here is a zero-width space (U+200B) … remove the zero-width space (U+200B)",
+  ),
+  fault(
+    instead(authUrl, `authUrl:${noBreak}https://login.sandbox.example`),
+    ": no-break space … replace the no-break space",
+  ),
   fault(
     withListener("bind: \u201c:7411\u201d, environment: sandbox"),
     ": \u201c (U+201C) … write \" or ' at both ends",

@@ -33,6 +33,18 @@ describe("sites in a folder", () => {
 
   it.each([
     ["text that is not YAML", `${one}.yaml`, "keys: [", /not valid YAML/],
+    [
+      "settings of the configuration",
+      `${one}.yaml`,
+      "authUrl: x",
+      /it belongs at .*authUrl, which is not in this file/,
+    ],
+    [
+      "itself as a key",
+      `${one}.yaml`,
+      `${one}: { keys: [] }`,
+      /settings of S1000000001 alone: write them without S1000000001:/,
+    ],
     ["keys given twice", `${one}.yaml`, "{ a: { b: 1, b: 2 }, a: 3 }", /key "b" is given twice.*key "a"/s],
     ["an unknown key", `${one}.yaml`, "kees: []", /there is no key kees here/],
     ["a secret that is missing", `${one}.yaml`, keyOf(9), /cannot be read \(ENOENT\)/],
@@ -57,7 +69,11 @@ describe("sites in a folder", () => {
   it("may end with .yml; one site in two files is refused in both", async () => {
     const { load, write } = stage({ [`${one}.yml`]: keyOf(1) });
     expect((await load()).served).toEqual([one]);
-    expect((await stage({ [`${one}.yml`]: keyOf(1), [`${one}.yaml`]: keyOf(1) }).load()).served).toEqual([]);
+    const twice = await stage({ [`${one}.yml`]: keyOf(1), [`${one}.yaml`]: keyOf(1) }).load();
+    expect(twice.served).toEqual([]);
+    for (const other of [`${one}.yml`, `${one}.yaml`]) {
+      expect(twice.why).toMatch(new RegExp(`the same site is at .*\\.sites\\.${one} in ${other}; keep one of the two`));
+    }
     write("S1.yml", "keys: []");
     expect((await load()).why).toMatch(/environments\.sandbox\.sites\.S1\.keys: this is empty/);
   });
@@ -123,7 +139,7 @@ describe("sites in a folder", () => {
   });
 
   it.each([
-    ["key", keyOf(2), keyOf(2), /the same key identifier is at .*\.sites\.S1000000002/],
+    ["key", keyOf(2), keyOf(2), /the same key identifier is at .*\.sites\.S1000000002.* in S1000000002.yaml/],
     ["child", keyOf(1), `${keyOf(3)}children: { ${one}: { ${keyOf(2).trim()} } }\n`, /the same site is at/],
   ])("include neither of two new files with the same %s", async (_, first, second, why) => {
     const { load } = stage({ [`${one}.yaml`]: first, [`${two}.yaml`]: second, [`${three}.yaml`]: keyOf(4, "k3") });
