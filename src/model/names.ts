@@ -16,6 +16,21 @@ export function nearestName(given: string, names: Iterable<string>): string | un
 }
 
 /**
+ * The only name that begins or ends with the given one, or that the given one ends with: `ca` means `caFile`, `maxBodyBytes` means
+ * `bodyBytes`. Two letters must be a word of the name.
+ */
+export function onlyNameWith(given: string, names: readonly string[]): string | undefined {
+  const key = given.replace(/[_-]/g, "").toLowerCase();
+  const [found, ...more] = names.filter((name) => {
+    const whole = name.toLowerCase();
+    const words = name.split(/(?=[A-Z])/);
+    if (key.length < 3) return [words[0], words.at(-1)].some((word) => word?.toLowerCase() === key);
+    return whole.startsWith(key) || whole.endsWith(key) || (whole.length > 3 && key.endsWith(whole));
+  });
+  return more.length === 0 ? found : undefined;
+}
+
+/**
  * The nearest of the names, ignoring case.
  * @param mostEdits characters that may be missing, added or changed; names with more edits do not count
  */

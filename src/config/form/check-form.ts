@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { listNames, nearestName } from "../../model/names.ts";
+import { listNames, nearestName, onlyNameWith } from "../../model/names.ts";
 import { type Diagnostics, formatPath, type Path } from "../diagnostics.ts";
 import { unusualIn } from "../files/characters.ts";
 import { nodesAt, type SchemaNode } from "./schema.ts";
@@ -215,8 +215,7 @@ function describeUnknownKey(
     return { path, message: `${key} does not go with ${others.join(", ")}`, fix, found: "hidden" };
   }
   const free = known.filter((name) => !given.includes(name));
-  const [ending, ...more] = free.filter((name) => name.toLowerCase().endsWith(key.toLowerCase()));
-  const nearest = nearestName(key, free) ?? (more.length === 0 ? ending : undefined);
+  const nearest = nearestName(key, free) ?? onlyNameWith(key, free);
   const fault = { path, message: withUnusual(`there is no key ${key} here`, key), found: "hidden" };
   if (nearest === undefined) {
     return { ...fault, fix: `${placeFor(path, input[key], source)}; possible keys: ${known.join(", ")}` };

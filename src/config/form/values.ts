@@ -35,12 +35,22 @@ export const bindForm: TextForm<Bind> = {
     const isAddress = ipv6 === undefined || isIPv6(ipv6);
     if (port > 65_535)
       return { message: `${port} is more than 65535, the highest port`, fix: "name a port up to 65535" };
-    if (digits === undefined || !isAddress) return { fix: "write an address and a port, like 127.0.0.1:7411 or :7412" };
+    if (digits === undefined || !isAddress) return faultOfBind(text);
     return { value: { kind: "tcp", host: ipv6 === undefined ? name.toLowerCase() : canonicalIPv6(ipv6), port } };
   },
   write: describeBind,
   pattern: /^(unix:\/.+|(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]*):\d{1,5})$/,
 };
+
+function faultOfBind(text: string): Read<Bind> {
+  if (isSocketPath(text)) return { message: "this is a path and no address", fix: `write unix:${text}` };
+  if (/^\d+$/.test(text)) return { message: "this is only a port", fix: `write 127.0.0.1:${text}` };
+  const [, scheme, place = ""] = /^(https?:\/\/)?([A-Za-z0-9.:[\]-]+?)\/?$/.exec(text) ?? [];
+  if (scheme !== undefined && /:\d+$/.test(place)) return { message: "this is no URL", fix: `write ${place}` };
+  if (/^([A-Za-z0-9.-]+|\[.+\])$/.test(place))
+    return { message: "there is no port", fix: `add one, like ${place}:7411` };
+  return { fix: "write an address and a port, like 127.0.0.1:7411, or a socket, like unix:/run/countersign/app.sock" };
+}
 
 /** Absolute, and not too long: sun_path holds 108 bytes, the last of them NUL. */
 function isSocketPath(path: string): boolean {

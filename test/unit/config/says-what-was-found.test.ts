@@ -61,6 +61,20 @@ itRefuses("what is nearly right", [
     withSet("name: blue, clientId: a, audience: b"),
     `${site1}.credentials[0].clientSecret: clientSecret is missing … clientSecret: { file: /path }`,
   ),
+  fault(
+    withListener("bind: /run/cs.sock, environment: sandbox"),
+    "listeners[0].bind: a path … write unix:/run/cs.sock",
+  ),
+  fault(withListener("bind: 7411, environment: sandbox"), "listeners[0].bind: as a number … write 127.0.0.1:7411"),
+  fault(withListener('bind: "7411", environment: sandbox'), "listeners[0].bind: only a port … write 127.0.0.1:7411"),
+  fault(
+    withListener("bind: 127.0.0.1, environment: sandbox"),
+    "listeners[0].bind: no port … add one, like 127.0.0.1:7411",
+  ),
+  fault(
+    withListener('bind: "http://127.0.0.1:7411", environment: sandbox'),
+    "listeners[0].bind: no URL … write 127.0.0.1:7411",
+  ),
   callers("[anyone]", "this cannot be a list"),
   callers("all", "this value is not known"),
   withOperations("[*]", ': a * without quotes begins an alias … ["*"]'),
@@ -82,6 +96,20 @@ itRefuses("what is nearly right", [
   ),
   without(admin, "listeners:\n", 'admin: admin is missing … add a mapping, like {"bind":"127.0.0.1:7412"}'),
   without(authUrl, "  sandbox:\n", ".authUrl: missing: site S1000000001 has credentials … HMAC alone needs none"),
+]);
+
+itRefuses("the beginning or an abbreviation of a key", [
+  fault(redisWith("url: redis://a, user: u"), "redis.user: no key user here; did you mean username?"),
+  fault(redisWith("url: redis://a, pass: u"), "redis.pass: no key pass here; did you mean password?"),
+  fault(redisWith("url: redis://a, keys: [u]"), "redis.keys: no key keys here; did you mean encryptionKeys?"),
+  fault(inSandbox("tls: { ca: a }"), ".tls.ca: no key ca here; did you mean caFile?"),
+  fault(atTheEnd("limits: { inFlight: 5 }"), "limits.inFlight: did you mean inFlightPerEnvironment?"),
+  fault(atTheEnd("limits: { in_flight: 5 }"), "limits.in_flight: did you mean inFlightPerEnvironment?"),
+  fault(atTheEnd("limits: { maxBodyBytes: 5 }"), "limits.maxBodyBytes: did you mean bodyBytes?"),
+  fault(atTheEnd("limits: { body: 5 }"), "limits.body: did you mean bodyBytes?"),
+  ...["re", "s", "tok", "redirect", "cachet", "ad", "is", "logs_of_all"].map((word) =>
+    fault(atTheEnd(`limits: { ${word}: 5 }`), `limits.${word}: no key ${word} here; remove it`),
+  ),
 ]);
 
 const figure = (line: string, said: string) => fault(atTheEnd(line), said);
