@@ -20,6 +20,7 @@ export const warnings = {
   tokens_from_the_api: "tokens come from the origin of the JSON API; the service has another host for them (spec 4.2)",
   credential_sets_same:
     "both credential sets of a site are one client, so that none takes over when it is refused, or have one secret",
+  placeholder_left: "a client id is an example's placeholder, such as CLIENT_ID",
   timeout_beyond_request: "a timeout is longer than timeouts.request, which ends a request before it",
   site_in_two_environments: "sites of one environment have the identifiers of another one's",
   until_past: "a key of alsoVerifyWith verifies no callback any more, since its `until` is past",

@@ -26,6 +26,9 @@ const mostSets = 2;
 /** Names of files in a set's folder. */
 const fileNames = { clientSecret: "client-secret", privateKey: "private-key" } as const;
 
+/** As the examples have it, and other programs'. */
+const placeholder = /^(<.+>|(YOUR_)?CLIENT_ID|CHANGE_?ME)$/;
+
 /** Loads the OAuth credential sets configured at a site; undefined if none of them is sound. */
 export async function loadCredentials(
   owner: string,
@@ -80,6 +83,14 @@ async function loadSet(
   const loaded = await loadClientAuth(written, settings, environment, locate);
   if (clientId === undefined || loaded === undefined) return undefined;
   const { clientSecret, clientAuth } = loaded;
+  if (placeholder.test(clientId)) {
+    const message = `the client id is a placeholder, ${clientId}`;
+    locate("clientId").warn(
+      "placeholder_left",
+      message,
+      "write the portal's, and see whether the addresses are the portal's",
+    );
+  }
   locate("clientId").addUniqueValue("client id", clientId);
   if (clientSecret !== undefined) locate("clientSecret").addUniqueValue("secret", clientSecret);
   if (clientAuth.method === "private_key_jwt") locate("privateKey").addUniqueValue("secret", clientAuth.privateKey);
