@@ -97,8 +97,28 @@ function writeAmount(name: string, text: string): string {
   const amount = toTwoDigits(text);
   if (amount !== undefined) return amount;
   const what = `The parameter ${showName(name)} is an amount: a number, or a string of digits like "10.50".`;
-  const why = "No digit but 0 may follow the second one after the point, because nothing is rounded.";
-  throw refuseParameter("decimal_invalid", `${what} ${why}`, name);
+  throw refuseParameter("decimal_invalid", `${what} ${faultOfAmount(text)}`, name);
+}
+
+/** The longest beginning of a text that a decimal can have. */
+const beginning = /^-?(?:(?:0|[1-9]\d*)(?:\.\d*)?)?/;
+const kinds: readonly (readonly [RegExp, string])[] = [
+  [/,/, "a comma"],
+  [/\./, "a point"],
+  [/\s/, "a space"],
+  [/\d/, "a digit after a leading 0"],
+  [/\p{L}/u, "a letter"],
+];
+
+/** Only the kind of the wrong character is said: the text is the caller's. */
+function faultOfAmount(text: string): string {
+  const at = beginning.exec(text)?.[0].length ?? 0;
+  if (at < text.length) {
+    const kind = kinds.find(([form]) => form.test(text[at] ?? ""))?.[1] ?? "neither a digit nor the point";
+    return `Its character ${at + 1} is ${kind}.`;
+  }
+  if (!/\d$/.test(text)) return "It ends where a digit has to follow.";
+  return "No digit but 0 may follow the second one after the point, because nothing is rounded.";
 }
 
 function checkVersion(sent: readonly SentParameter[], site: Pick<Site, "identifier" | "version">): void {

@@ -17,7 +17,7 @@ export function resolveTarget(target: Target, host: string, listener: ListenerCo
   if (path.includes("?")) {
     const what =
       "The target has a query string. Countersign takes the parameters of every version from the JSON body alone; " +
-      "from version 3.0 on the service does, too (spec 9).";
+      "from version 3.0 on the service does, too (spec 9). Write them into the body.";
     throw new ProxyError("query_not_allowed", what, { causedBy: "query" });
   }
   if (operationPath.test(path)) return path.slice(1);

@@ -35,7 +35,10 @@ export function authenticateCaller(
 
 function findByToken(headers: HeaderLines, callers: CallerRegistry): KnownCaller {
   const [value, ...more] = valuesOf(headers, "proxy-authorization");
-  if (value === undefined) throw refuse("The request has no Proxy-Authorization", "no Proxy-Authorization");
+  if (value === undefined) {
+    const elsewhere = valuesOf(headers, "authorization").length > 0 ? "; its Authorization is not read here" : "";
+    throw refuse(`The request has no Proxy-Authorization${elsewhere}`, "no Proxy-Authorization");
+  }
   if (more.length > 0) {
     throw refuse(`Proxy-Authorization was given ${more.length + 1} times; give it once`, "several Proxy-Authorization");
   }
@@ -106,5 +109,6 @@ export function checkCallerSite(caller: KnownCaller | undefined, { identifier }:
 
 /** @param causedBy the setting that does not allow the request */
 function notAllowed(what: string, causedBy: "operations" | "sites"): ProxyError {
-  return new ProxyError("caller_not_allowed", `${what}: it is not in the caller's ${causedBy}.`, { causedBy });
+  const fix = "Have it added there, in Countersign's configuration.";
+  return new ProxyError("caller_not_allowed", `${what}: it is not in the caller's ${causedBy}. ${fix}`, { causedBy });
 }

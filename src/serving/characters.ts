@@ -27,5 +27,5 @@ export function checkCharacters({ route: { environment, site }, parameters }: Un
 
 export function describeForbidden({ name, position }: { readonly name: string; readonly position: number }): string {
   const where = `The value of parameter ${showName(name)} has a character at position ${position}`;
-  return `${where} that must not be signed: with HMAC only A-Z a-z 0-9 - _ and . are allowed, and no spaces.`;
+  return `${where} that must not be signed: with HMAC only A-Z a-z 0-9 - _ and . are allowed, and no spaces. Send the value without it.`;
 }

@@ -131,6 +131,11 @@ function explainContentType(type: string | undefined, isRepeated: boolean): stri
   const fix = "Countersign takes application/json. Add -H 'Content-Type: application/json'";
   if (type === undefined) return `Content-Type is missing; ${fix}`;
   if (isRepeated) return `Content-Type was given more than once; ${fix}, once`;
+  if (/^application\/json\s?;/i.test(type)) {
+    return /charset=(?!"?utf-8)/i.test(type)
+      ? "Content-Type names another charset; send the body in UTF-8, and leave it out"
+      : "Content-Type has another parameter than charset=utf-8; leave it out";
+  }
   const isForm = /^application\/x-www-form-urlencoded\b/i.test(type);
   if (isForm) return `Content-Type is application/x-www-form-urlencoded (curl -d sends that); ${fix}`;
   return `Content-Type is not JSON in UTF-8; ${fix}`;

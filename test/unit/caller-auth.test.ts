@@ -87,7 +87,10 @@ describe("a caller is refused", () => {
     const names = ["Authorization", "Proxy_Authorization", "X-Proxy-Authorization"];
     const elsewhere = names.map((name): HeaderLine => [name, `Bearer ${token}`]);
     expect(saidAgainst([])).toMatch(/^The request has no Proxy-Authorization\. This listener wants a token/);
-    expect(saidAgainst(elsewhere)).toMatch(/^The request has no Proxy-Authorization/);
+    expect(saidAgainst(elsewhere.slice(1))).toMatch(/^The request has no Proxy-Authorization\. This listener/);
+    const said = saidAgainst(elsewhere);
+    expect(said).toMatch(/^The request has no Proxy-Authorization; its Authorization is not read here\. This listener/);
+    expect(said).not.toContain(token);
   });
 
   it("that sends the token twice, even if both are right", () => {

@@ -54,7 +54,7 @@ describe("the site decides what happens with such a character", () => {
       status: 422,
       message:
         'The value of parameter "note" has a character at position 4 that must not be signed: with HMAC only A-Z a-z ' +
-        "0-9 - _ and . are allowed, and no spaces.",
+        "0-9 - _ and . are allowed, and no spaces. Send the value without it.",
     });
     expect(events).toEqual([]);
   });

@@ -381,7 +381,7 @@ export class Connection {
   };
 
   readonly #onSlowHead = (): void => {
-    const what = "The request's head was not complete after 10 s.";
+    const what = "The request's head was not complete after 10 s. An empty line ends it.";
     this.#fail(new ProxyError("request_timeout", what, { causedBy: "head" }));
   };
 

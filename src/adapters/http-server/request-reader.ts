@@ -148,7 +148,7 @@ export class HeadReader {
       this.#requestLine = readRequestLine(line);
     } else if (!readFieldLine(text, start, end, this.#headers)) throw malformed("HPE_INVALID_HEADER_TOKEN");
     else if (this.#headers.length > 2 * mostHeaderLines) {
-      const what = `The request has more than ${mostHeaderLines} header lines.`;
+      const what = `The request has more than ${mostHeaderLines} header lines. ${sendFewer}`;
       throw new ProxyError("headers_too_large", what, { causedBy: "header lines" });
     }
     return false;
@@ -278,7 +278,9 @@ export function malformedChunks(fault: ChunkFault): ProxyError {
   return fault === "trailers too long" ? headTooLarge() : malformed(chunkFaults[fault]);
 }
 
+const sendFewer = "Send fewer or shorter ones, such as cookies.";
+
 function headTooLarge(): ProxyError {
   const causedBy = "HPE_HEADER_OVERFLOW";
-  return new ProxyError("headers_too_large", "The header section is longer than 16 KiB.", { causedBy });
+  return new ProxyError("headers_too_large", `The headers are longer than 16 KiB. ${sendFewer}`, { causedBy });
 }

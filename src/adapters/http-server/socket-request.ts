@@ -157,7 +157,9 @@ export class SocketRequest implements StreamingRequest, QueuedRequest {
   #awaitBody(deadlineMs: number): void {
     const timeoutMs = Math.min(bodyTimeoutMs, deadlineMs - this.#service.settings.clock.nowMs());
     this.#connection.awaitCaller(timeoutMs, () => {
-      const what = `The body was not complete after ${Math.round(timeoutMs / 100) / 10} s.`;
+      const what =
+        `The body was not complete after ${Math.round(timeoutMs / 100) / 10} s. See whether Content-Length is the ` +
+        "body's length, or the last chunk is missing.";
       this.body.fail(new ProxyError("request_timeout", what, { causedBy: "body" }));
     });
     this.#connection.resume();

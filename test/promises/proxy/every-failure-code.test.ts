@@ -128,7 +128,7 @@ const failuresOfTheRequest = [
     "caller_not_allowed",
     403,
     "an operation that is not the caller's",
-    /^Caller orders may not call create_order: it is not in the caller's operations\./,
+    /^Caller orders may not call create_order: it is not in the caller's operations\. Have it added there, in Countersign's configuration\./,
     { open: () => stageWithCaller({ operations: new Set(["get_order"]) }), headers: withToken },
   ),
   failing(
@@ -138,13 +138,19 @@ const failuresOfTheRequest = [
     /^Caller orders makes more requests than it may: 0\.01 a second \(requestsPerSecond\)\. Send this one again/,
     { open: openWithCallerAtItsRate, headers: withToken, sent: 1 },
   ),
-  failing("request_timeout", 408, "a body that does not come", /^The body was not complete after 0\.[23] s\./, {
-    raw: {
-      framing: ["Content-Length: 5"],
-      more: [...withReference, "Countersign-Timeout-Ms: 300"],
-      body: "{",
+  failing(
+    "request_timeout",
+    408,
+    "a body that does not come",
+    /^The body was not complete after 0\.[23] s\. See whether/,
+    {
+      raw: {
+        framing: ["Content-Length: 5"],
+        more: [...withReference, "Countersign-Timeout-Ms: 300"],
+        body: "{",
+      },
     },
-  }),
+  ),
   failing("body_too_large", 413, "one byte too many", /^The body is longer than 262144 bytes/, {
     body: " ".repeat(262_145),
   }),
@@ -154,14 +160,20 @@ const failuresOfTheRequest = [
   failing("expectation_not_supported", 417, "an unknown expectation", /100-continue/, {
     raw: { more: [...withReference, "Expect: miracles"] },
   }),
-  failing("headers_too_large", 431, "101 lines", /^The request has more than 100 header lines/, {
+  failing("headers_too_large", 431, "101 lines", /^The request has more than 100 header lines\. Send fewer/, {
     raw: { more: [...withReference, ...Array.from({ length: 96 }, (_, n) => `X-${n}: 1`)] },
     isReferenced: false,
   }),
-  failing("headers_too_large", 431, "more than 16 KiB", /16 KiB/, {
-    raw: { more: [...withReference, `X-Long: ${"x".repeat(16_384)}`] },
-    isReferenced: false,
-  }),
+  failing(
+    "headers_too_large",
+    431,
+    "more than 16 KiB",
+    /The headers are longer than 16 KiB\. Send fewer or shorter ones, such as cookies\./,
+    {
+      raw: { more: [...withReference, `X-Long: ${"x".repeat(16_384)}`] },
+      isReferenced: false,
+    },
+  ),
 ];
 
 /** Every way in which the parameters are at fault: 422. */
