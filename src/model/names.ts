@@ -16,16 +16,16 @@ export function nearestName(given: string, names: Iterable<string>): string | un
 }
 
 /**
- * The only name that begins or ends with the given one, or that the given one ends with: `ca` means `caFile`, `maxBodyBytes` means
- * `bodyBytes`. Two letters must be a word of the name.
+ * The only name that begins or ends with the given one, or that the given one begins with: `ca` means `caFile`, `tokenUrl` means
+ * `token`. Two letters must be a word of the name.
  */
 export function onlyNameWith(given: string, names: readonly string[]): string | undefined {
-  const key = given.replace(/[_-]/g, "").toLowerCase();
+  const key = given.replace(/^max|[_-]/g, "").toLowerCase();
   const [found, ...more] = names.filter((name) => {
     const whole = name.toLowerCase();
     const words = name.split(/(?=[A-Z])/);
     if (key.length < 3) return [words[0], words.at(-1)].some((word) => word?.toLowerCase() === key);
-    return whole.startsWith(key) || whole.endsWith(key) || (whole.length > 3 && key.endsWith(whole));
+    return whole.startsWith(key) || whole.endsWith(key) || (whole.length > 2 && key.startsWith(whole));
   });
   return more.length === 0 ? found : undefined;
 }

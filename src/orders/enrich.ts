@@ -102,23 +102,17 @@ function writeAmount(name: string, text: string): string {
 
 /** The longest beginning of a text that a decimal can have. */
 const beginning = /^-?(?:(?:0|[1-9]\d*)(?:\.\d*)?)?/;
-const kinds: readonly (readonly [RegExp, string])[] = [
-  [/,/, "a comma"],
-  [/\./, "a point"],
-  [/\s/, "a space"],
-  [/\d/, "a digit after a leading 0"],
-  [/\p{L}/u, "a letter"],
-];
+const kinds: Readonly<Record<string, string>> = { ",": "a comma", ".": "a point", " ": "a space" };
 
 /** Only the kind of the wrong character is said: the text is the caller's. */
 function faultOfAmount(text: string): string {
   const at = beginning.exec(text)?.[0].length ?? 0;
-  if (at < text.length) {
-    const kind = kinds.find(([form]) => form.test(text[at] ?? ""))?.[1] ?? "neither a digit nor the point";
-    return `Its character ${at + 1} is ${kind}.`;
-  }
-  if (!/\d$/.test(text)) return "It ends where a digit has to follow.";
-  return "No digit but 0 may follow the second one after the point, because nothing is rounded.";
+  const wrong = text[at];
+  if (wrong === undefined && /\d$/.test(text))
+    return "No digit but 0 may follow the second one after the point, because nothing is rounded.";
+  if (wrong === undefined) return "It ends where a digit has to follow.";
+  const kind = kinds[wrong] ?? (/\d/.test(wrong) ? "a digit after a leading 0" : "neither a digit nor the point");
+  return `Its character ${at + 1} is ${kind}.`;
 }
 
 function checkVersion(sent: readonly SentParameter[], site: Pick<Site, "identifier" | "version">): void {

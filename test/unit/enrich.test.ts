@@ -61,14 +61,14 @@ describe("amounts have two digits (spec 5.2 rule 2)", () => {
     ["order_amount", '"10.005"', "decimal_invalid", /nothing is rounded\.$/],
     ["order_amount", '"10,00"', "decimal_invalid", /like "10\.50"\. Its character 3 is a comma\.$/],
     ["order_amount", '"10 EUR"', "decimal_invalid", /Its character 3 is a space\.$/],
-    ["order_amount", '"EUR10"', "decimal_invalid", /Its character 1 is a letter\.$/],
+    ["order_amount", '"EUR10"', "decimal_invalid", /Its character 1 is neither a digit nor the point\.$/],
     ["order_amount", '"10.5.0"', "decimal_invalid", /Its character 5 is a point\.$/],
     ["order_amount", '"007"', "decimal_invalid", /Its character 2 is a digit after a leading 0\.$/],
     ["order_amount", '"+5"', "decimal_invalid", /Its character 1 is neither a digit nor the point\.$/],
     ["order_amount", '".5"', "decimal_invalid", /Its character 1 is a point\.$/],
     ["order_amount", '"5."', "decimal_invalid", /It ends where a digit has to follow\.$/],
     ["order_amount", '""', "decimal_invalid", /It ends where a digit has to follow\.$/],
-    ["order_amount", "true", "decimal_invalid", /Its character 1 is a letter\.$/],
+    ["order_amount", "true", "decimal_invalid", /Its character 1 is neither a digit nor the point\.$/],
   ])("or are refused, with the parameter's name: %s of %s", (name, value, code, message) => {
     expect(refusalOf(() => sendValue(name, value))).toMatchObject({
       code,

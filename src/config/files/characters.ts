@@ -33,31 +33,25 @@ export function unusualIn(text: string): string | undefined {
   return index < 0 ? undefined : `${describeCharacter(characters[index] ?? "")} at character ${index + 1}`;
 }
 
-/** A text in quotes or a comment, in which any character may stand; else a character that does not show, or a quote of print. */
+/**
+ * A text in quotes or a comment, in which any character may stand; else one that does not show, or a quote or dash of print at a
+ * value's beginning, or a full-width colon after a key. An emoji, and words of some scripts, have such characters inside.
+ */
 const lookAlike = new RegExp(
-  [
-    String.raw`(?<![^\s,[{:])(?:"(?:\\.|[^"\\])*"|'(?:[^']|'')*')|(?<!\S)#[^\n]*`,
-    // An emoji, and words of some scripts, have such characters inside.
-    String.raw`(?<![^\x00-\x7f])(?![\t\n\r])(?<unseen>${invisible.source})`,
-    String.raw`(?<=(?:^|[-:,[{\n])\s*)(?<mark>[\u00ab\u2018-\u201f])`,
-  ].join("|"),
+  String.raw`(?<![^\s,[{:])(?:"(?:\\.|[^"\\])*"|'(?:[^']|'')*')|(?<!\S)#[^\n]*|` +
+    String.raw`(?<odd>(?<![^\x00-\x7f])(?![\t\n\r])(?:${invisible.source})|` +
+    String.raw`[\u00ab\u2010-\u201f\u2212](?<=(?:^|[-:,[{\n])\s*.)|\uff1a(?<=(?:^|\n)[\s-]*\w+.))`,
   "gsu",
 );
 
-/** The first character of a YAML text that looks like a blank, a quote or nothing, and is none; and what to do about it. */
+/** The first character of a YAML text that only looks like a blank, a quote or nothing, and what to do about it. */
 export function findLookAlike(text: string) {
-  for (const { index: offset, groups: { unseen, mark } = {} } of text.matchAll(lookAlike)) {
-    const name = describeCharacter(unseen ?? mark ?? "");
-    const instead = /\p{Z}/u.test(unseen ?? "") ? `replace the ${name} by a blank` : `remove the ${name}`;
-    if (unseen !== undefined)
-      return { message: `here is a ${name}, which YAML takes for a letter`, fix: instead, offset };
-    if (mark !== undefined) {
-      return {
-        message: `here is ${name}, which is no quote in YAML`,
-        fix: `write " or ' at both ends of the text`,
-        offset,
-      };
-    }
-  }
-  return undefined;
+  if (!/[^\t\r\n\x20-\x7e]/.test(text)) return undefined;
+  const found = [...text.matchAll(lookAlike)].find(({ groups }) => groups?.["odd"] !== undefined);
+  const odd = found?.groups?.["odd"] ?? "";
+  if (found === undefined) return undefined;
+  const name = describeCharacter(odd);
+  const unseen = /\p{Z}/u.test(odd) ? `replace the ${name} by a blank` : `remove the ${name}`;
+  const fix = invisible.test(odd) ? unseen : "write the character of ASCII: \" ' - or :";
+  return { message: `this only looks right: ${name}`, fix, offset: found.index };
 }

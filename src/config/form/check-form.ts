@@ -187,7 +187,10 @@ function wordsOf(issue: Issue, path: Path): Words {
 
 function fixValue({ input, values }: IssueOf<"invalid_value">): string {
   const names = values.map(String);
-  const nearest = typeof input === "string" && names.length > 2 ? nearestName(input, names) : undefined;
+  const nearest =
+    typeof input === "string" && names.length > 2
+      ? (nearestName(input, names) ?? onlyNameWith(input, names))
+      : undefined;
   return nearest === undefined
     ? `write ${names.join(" or ")}`
     : `did you mean ${nearest}? It can be ${names.join(", ")}`;

@@ -35,7 +35,7 @@ export const bindForm: TextForm<Bind> = {
     const isAddress = ipv6 === undefined || isIPv6(ipv6);
     if (port > 65_535)
       return { message: `${port} is more than 65535, the highest port`, fix: "name a port up to 65535" };
-    if (digits === undefined || !isAddress) return faultOfBind(text);
+    if (digits === undefined || !isAddress || /^\d+$/.test(name)) return faultOfBind(text);
     return { value: { kind: "tcp", host: ipv6 === undefined ? name.toLowerCase() : canonicalIPv6(ipv6), port } };
   },
   write: describeBind,
@@ -44,11 +44,10 @@ export const bindForm: TextForm<Bind> = {
 
 function faultOfBind(text: string): Read<Bind> {
   if (isSocketPath(text)) return { message: "this is a path and no address", fix: `write unix:${text}` };
-  if (/^\d+$/.test(text)) return { message: "this is only a port", fix: `write 127.0.0.1:${text}` };
-  const [, scheme, place = ""] = /^(https?:\/\/)?([A-Za-z0-9.:[\]-]+?)\/?$/.exec(text) ?? [];
-  if (scheme !== undefined && /:\d+$/.test(place)) return { message: "this is no URL", fix: `write ${place}` };
-  if (/^([A-Za-z0-9.-]+|\[.+\])$/.test(place))
-    return { message: "there is no port", fix: `add one, like ${place}:7411` };
+  const [, scheme, host = "", port] = /^([a-z]+:\/\/)?([A-Za-z0-9.-]*|\[.+\])(?::(\d+))?\/?$/.exec(text) ?? [];
+  if (scheme !== undefined && port !== undefined) return { message: "this is no URL", fix: `write ${host}:${port}` };
+  if (/^\d+$/.test(host)) return { message: "there is no host", fix: `write 127.0.0.1:${port ?? host}` };
+  if (host !== "") return { message: "there is no port", fix: `add one, like ${host}:7411` };
   return { fix: "write an address and a port, like 127.0.0.1:7411, or a socket, like unix:/run/countersign/app.sock" };
 }
 

@@ -27,7 +27,7 @@ const mostSets = 2;
 const fileNames = { clientSecret: "client-secret", privateKey: "private-key" } as const;
 
 /** As the examples have it, and other programs'. */
-const placeholder = /^(<.+>|(YOUR_)?CLIENT_ID|CHANGE_?ME)$/;
+const placeholder = /^(<.+>|\$\w+|(YOUR_)?CLIENT_ID|CHANGE_?ME)$/;
 
 /** Loads the OAuth credential sets configured at a site; undefined if none of them is sound. */
 export async function loadCredentials(

@@ -66,7 +66,7 @@ itRefuses("what is nearly right", [
     "listeners[0].bind: a path … write unix:/run/cs.sock",
   ),
   fault(withListener("bind: 7411, environment: sandbox"), "listeners[0].bind: as a number … write 127.0.0.1:7411"),
-  fault(withListener('bind: "7411", environment: sandbox'), "listeners[0].bind: only a port … write 127.0.0.1:7411"),
+  fault(withListener('bind: "7411", environment: sandbox'), "listeners[0].bind: no host … write 127.0.0.1:7411"),
   fault(
     withListener("bind: 127.0.0.1, environment: sandbox"),
     "listeners[0].bind: no port … add one, like 127.0.0.1:7411",
@@ -75,6 +75,8 @@ itRefuses("what is nearly right", [
     withListener('bind: "http://127.0.0.1:7411", environment: sandbox'),
     "listeners[0].bind: no URL … write 127.0.0.1:7411",
   ),
+  fault(withListener("bind: '7411:7411', environment: sandbox"), "listeners[0].bind: no host … write 127.0.0.1:7411"),
+  fault(withListener("bind: tcp://:7411, environment: sandbox"), "listeners[0].bind: no URL … write :7411"),
   callers("[anyone]", "this cannot be a list"),
   callers("all", "this value is not known"),
   withOperations("[*]", ': a * without quotes begins an alias … ["*"]'),
@@ -106,6 +108,10 @@ itRefuses("the beginning or an abbreviation of a key", [
   fault(atTheEnd("limits: { inFlight: 5 }"), "limits.inFlight: did you mean inFlightPerEnvironment?"),
   fault(atTheEnd("limits: { in_flight: 5 }"), "limits.in_flight: did you mean inFlightPerEnvironment?"),
   fault(atTheEnd("limits: { maxBodyBytes: 5 }"), "limits.maxBodyBytes: did you mean bodyBytes?"),
+  fault(atTheEnd("limits: { maxInFlight: 5 }"), "limits.maxInFlight: did you mean inFlightPerEnvironment?"),
+  fault(atTheEnd("logging: { level: debug }"), "logging: no key logging here; did you mean log?"),
+  fault(inSandbox("tokenUrl: https://a.example/token"), ".tokenUrl: no key tokenUrl here; did you mean token?"),
+  fault(atTheEnd("acknowledge: [ hmac ]"), "acknowledge[0]: did you mean hmac_for_existing_clients?"),
   fault(atTheEnd("limits: { body: 5 }"), "limits.body: did you mean bodyBytes?"),
   ...["re", "s", "tok", "redirect", "cachet", "ad", "is", "logs_of_all"].map((word) =>
     fault(atTheEnd(`limits: { ${word}: 5 }`), `limits.${word}: no key ${word} here; remove it`),
@@ -201,7 +207,7 @@ itRefuses("what looks like a blank, a quote or nothing", [
   ),
   fault(
     instead(authUrl, "auth\u200bUrl: https://login.sandbox.example"),
-    ": here is a zero-width space (U+200B) … remove the zero-width space (U+200B)",
+    ": zero-width space (U+200B) … remove the zero-width space (U+200B)",
   ),
   fault(
     instead(authUrl, `authUrl:${noBreak}https://login.sandbox.example`),
@@ -209,7 +215,15 @@ itRefuses("what looks like a blank, a quote or nothing", [
   ),
   fault(
     withListener("bind: \u201c:7411\u201d, environment: sandbox"),
-    ": \u201c (U+201C) … write \" or ' at both ends",
+    ": \u201c (U+201C) … write the character of ASCII: \" ' - or :",
+  ),
+  fault(
+    instead(listener, '\u2013 { bind: ":7411", environment: sandbox }'),
+    ": \u2013 (U+2013) … write the character of",
+  ),
+  fault(
+    instead(authUrl, "authUrl\uff1ahttps://login.sandbox.example"),
+    ": \uff1a (U+FF1A) … write the character of ASCII",
   ),
   fault(instead(authUrl, "\u0430uthUrl: https://canary"), ".\u0430uthUrl: \u0430 (U+0430) at character 1 … authUrl?"),
   fault(

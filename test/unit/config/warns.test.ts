@@ -27,12 +27,15 @@ describe("warned about, and loaded all the same", () => {
     expect(codes).toEqual(expected.map((each) => `15 ${each}`));
   });
 
-  test.each(["CLIENT_ID", "YOUR_CLIENT_ID", "<client id>", "CHANGE_ME"])("a client id that is %s", async (id) => {
-    const yaml = quiet.replace("dir: DIR/blue", `clientId: "${id}", clientSecret: { file: DIR/green }, audience: a`);
-    const expected = [expect.stringContaining(`clientId placeholder_left: the client id is a placeholder, ${id};`)];
-    expect(await warningsOf(new ConfigFolder(), yaml)).toEqual(expected);
-    expect(await codesOf(new ConfigFolder({ "blue/client-id": id }), quiet)).toEqual([`${dir} placeholder_left`]);
-  });
+  test.each(["CLIENT_ID", "YOUR_CLIENT_ID", "<client id>", "CHANGE_ME", "$CLIENT"])(
+    "a client id that is %s",
+    async (id) => {
+      const yaml = quiet.replace("dir: DIR/blue", `clientId: "${id}", clientSecret: { file: DIR/green }, audience: a`);
+      const expected = [expect.stringContaining(`clientId placeholder_left: the client id is a placeholder, ${id};`)];
+      expect(await warningsOf(new ConfigFolder(), yaml)).toEqual(expected);
+      expect(await codesOf(new ConfigFolder({ "blue/client-id": id }), quiet)).toEqual([`${dir} placeholder_left`]);
+    },
+  );
 
   test.each(["client-id", "ID_OF_CLIENT_ID", "a<b>"])("no client id like %s", async (id) => {
     expect(await codesOf(new ConfigFolder({ "blue/client-id": id }), quiet)).toEqual([]);
