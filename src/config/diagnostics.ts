@@ -89,6 +89,11 @@ export function formatPath(path: Path): string {
   return parts.join("");
 }
 
+/** A problem of a whole file or folder. */
+export function problemOfAll(message: string, fix: string): Problem {
+  return { path: "", line: 0, column: 0, message, found: undefined, fix };
+}
+
 /** Warnings with their places, sorted by these; the value there is not shown. */
 export function located(warnings: readonly Warning[]): Problem[] {
   return inFileOrder(warnings.map(({ locate, ...words }) => ({ ...words, ...locate(), found: undefined })));

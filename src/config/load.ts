@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path";
 import { formatDuration, takeTurns } from "../model/clock.ts";
 import type { Environment } from "../model/environment.ts";
 import type { Config, TokensConfig } from "./config.ts";
-import { Diagnostics, inFileOrder, type Problem, type Warning } from "./diagnostics.ts";
+import { Diagnostics, inFileOrder, type Problem, problemOfAll, type Warning } from "./diagnostics.ts";
 import { decodeText, readAtOnce, readRegularFile, stampOf } from "./files/file-system.ts";
 import { digestOf, type WatchedFiles } from "./files/watch.ts";
 import { readDocument } from "./files/yaml.ts";
@@ -204,16 +204,13 @@ function warnOfUnused({ environments, listeners, callbacks }: RawConfig, context
 }
 
 async function readText(file: string, { readFile }: ConfigDependencies): Promise<string | Problem> {
-  const fail = (message: string, fix: string): Problem => {
-    return { path: "", line: 0, column: 0, message, found: undefined, fix };
-  };
   try {
     const { bytes } = await readFile(file, true);
-    return decodeText(bytes) ?? fail("the configuration file is not UTF-8", "save it as UTF-8");
+    return decodeText(bytes) ?? problemOfAll("the configuration file is not UTF-8", "save it as UTF-8");
   } catch (error) {
     const { code = "unknown error" } = error as NodeJS.ErrnoException;
-    if (code === "EFBIG") return fail(`the configuration file is longer than 16 MiB: ${file}`, giveFile);
-    return fail(`the configuration file cannot be read (${code}): ${file}`, giveFile);
+    if (code === "EFBIG") return problemOfAll(`the configuration file is longer than 16 MiB: ${file}`, giveFile);
+    return problemOfAll(`the configuration file cannot be read (${code}): ${file}`, giveFile);
   }
 }
 

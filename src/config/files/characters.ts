@@ -26,11 +26,11 @@ export function describeCharacter(character: string): string {
   return `${names[character] ?? (invisible.test(character) ? unseen : character)} (${code})`;
 }
 
-/** The first character of a text that is not printable ASCII, and where it is; undefined if there is none. */
-export function unusualIn(text: string): string | undefined {
+/** The end of a message about a text that may only look right: its first character that is not printable ASCII, if it has one. */
+export function unusualIn(text: string): string {
   const characters = [...text];
   const index = characters.findIndex((character) => !/[\x20-\x7e]/.test(character));
-  return index < 0 ? undefined : `${describeCharacter(characters[index] ?? "")} at character ${index + 1}`;
+  return index < 0 ? "" : `: it has ${describeCharacter(characters[index] ?? "")} at character ${index + 1}`;
 }
 
 /**

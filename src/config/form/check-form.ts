@@ -147,7 +147,7 @@ function describeAt(issue: Issue, path: Path, source: Source): FormProblem[] {
     const { message, ...words } = wordsOf(issue, path);
     const wrong = issue.code === "invalid_key" ? path.at(-1) : issue.input;
     const isShown = issue.code !== "invalid_type" && typeof wrong === "string" && !isInSecret(path);
-    return [{ path, ...words, message: isShown ? withUnusual(message, wrong) : message }];
+    return [{ path, ...words, message: isShown ? message + unusualIn(wrong) : message }];
   }
   if (!isSecretAt(path)) return describeNearest(issue, path, source);
   const keys = typeof issue.input === "object" ? Object.keys(issue.input ?? {}) : [];
@@ -155,12 +155,6 @@ function describeAt(issue: Issue, path: Path, source: Source): FormProblem[] {
   const isNearly = keys.length > 0 && keys.every((key) => nearestName(key, ["file", "env"]) !== undefined);
   if (!isNearly) return [{ path, ...describeSecret(issue, path) }];
   return describeNearest(issue, path, source).filter((fault) => keys.includes(lastKey(fault.path)));
-}
-
-/** A message about a text that may only look right. */
-function withUnusual(message: string, text: string): string {
-  const unusual = unusualIn(text);
-  return unusual === undefined ? message : `${message}: it has ${unusual}`;
 }
 
 function wordsOf(issue: Issue, path: Path): Words {
@@ -187,10 +181,8 @@ function wordsOf(issue: Issue, path: Path): Words {
 
 function fixValue({ input, values }: IssueOf<"invalid_value">): string {
   const names = values.map(String);
-  const nearest =
-    typeof input === "string" && names.length > 2
-      ? (nearestName(input, names) ?? onlyNameWith(input, names))
-      : undefined;
+  const name = typeof input === "string" && names.length > 2 ? input : undefined;
+  const nearest = name && (nearestName(name, names) ?? onlyNameWith(name, names));
   return nearest === undefined
     ? `write ${names.join(" or ")}`
     : `did you mean ${nearest}? It can be ${names.join(", ")}`;
@@ -219,7 +211,7 @@ function describeUnknownKey(
   }
   const free = known.filter((name) => !given.includes(name));
   const nearest = nearestName(key, free) ?? onlyNameWith(key, free);
-  const fault = { path, message: withUnusual(`there is no key ${key} here`, key), found: "hidden" };
+  const fault = { path, message: `there is no key ${key} here${unusualIn(key)}`, found: "hidden" };
   if (nearest === undefined) {
     return { ...fault, fix: `${placeFor(path, input[key], source)}; possible keys: ${known.join(", ")}` };
   }
@@ -231,10 +223,9 @@ function placeFor(path: Path, value: unknown, { value: document, base }: Source)
   if (base.includes(path.at(-1) ?? "")) {
     return `the file holds the settings of ${base.at(-1)} alone: write them without ${path.at(-1)}: above them`;
   }
-  const { paths, areFit } = placesFor(path, value, document, base);
+  const { paths, areFit, isOutside } = placesFor(path, value, document, base);
   if (paths.length === 0) return "remove it";
   const places = listNames([...new Set(paths.map(formatPath))], mostPlaces, " or ");
-  const isOutside = paths.some((place) => base.some((part, index) => part !== place[index]));
   const where = isOutside ? `${places}, which is not in this file` : places;
   if (areFit) return `move it to ${where}, or remove it`;
   return `it ${paths.length === 1 ? "belongs" : "can stand"} at ${where}`;

@@ -43,31 +43,24 @@ export function fits(node: SchemaNode, value: unknown): boolean {
   return reader.safeParse(value).success;
 }
 
-/** Where a key belongs that is not allowed where it is. */
-export interface Places {
-  readonly paths: readonly Path[];
-  /** Whether the key can be moved there as it is. */
-  readonly areFit: boolean;
-}
-
 /**
- * The places of a document for a key, nearest to its present place first: those that take it in this form, else those that take it
- * in another one, or are in sections that are not there yet. None has it already. Of several mappings of one kind a fit place is in
- * the one around the present place, or in the only one.
+ * The places of a document for a key, nearest to its present place first: those that take it as it is, else those that take it in
+ * another form, or are in sections that are not there yet. None has it already. Of several mappings of one kind a fit place is in the
+ * one around the present place, or in the only one.
  * @param base the path of the document, if it is a part of the configuration; a key may belong outside of it
  */
-export function placesFor(path: Path, value: unknown, document: unknown, base: Path): Places {
+export function placesFor(path: Path, value: unknown, document: unknown, base: Path) {
   const stray = { key: String(path.at(-1)), value, path };
   const around = base.slice(0, -1).reduceRight<unknown>((inner, part) => ({ [part]: inner }), {});
+  const within = (isFit: boolean) =>
+    nodesAt(base).flatMap((node) => findPlaces({ ...stray, isFit }, node, document, base));
+  const fit = within(true);
+  const inside = fit.length > 0 ? fit : within(false);
+  const isOutside = inside.length === 0 && base.length > 0;
+  const found = isOutside ? findPlaces({ ...stray, isFit: false }, jsonSchema(), around, []) : inside;
   const sharedOf = (place: Path) => place.findIndex((part, index) => part !== path[index]);
-  for (const isFit of [true, false]) {
-    const inside = nodesAt(base).flatMap((node) => findPlaces({ ...stray, isFit }, node, document, base));
-    const isOutside = inside.length === 0 && base.length > 0 && !isFit;
-    const found = isOutside ? findPlaces({ ...stray, isFit }, jsonSchema(), around, []) : inside;
-    const most = Math.max(...found.map(sharedOf));
-    if (found.length > 0) return { paths: found.filter((place) => sharedOf(place) === most), areFit: isFit };
-  }
-  return { paths: [], areFit: false };
+  const most = Math.max(...found.map(sharedOf));
+  return { paths: found.filter((place) => sharedOf(place) === most), areFit: fit.length > 0, isOutside };
 }
 
 /** A key that is not allowed where it is. */

@@ -84,12 +84,8 @@ async function loadSet(
   if (clientId === undefined || loaded === undefined) return undefined;
   const { clientSecret, clientAuth } = loaded;
   if (placeholder.test(clientId)) {
-    const message = `the client id is a placeholder, ${clientId}`;
-    locate("clientId").warn(
-      "placeholder_left",
-      message,
-      "write the portal's, and see whether the addresses are the portal's",
-    );
+    const fix = "write the portal's, and see whether the addresses are the portal's";
+    locate("clientId").warn("placeholder_left", `the client id is a placeholder, ${clientId}`, fix);
   }
   locate("clientId").addUniqueValue("client id", clientId);
   if (clientSecret !== undefined) locate("clientSecret").addUniqueValue("secret", clientSecret);

@@ -2,7 +2,7 @@ import { takeTurns } from "../../model/clock.ts";
 import type { Environment, RefusedSiteFile, Site } from "../../model/environment.ts";
 import { PatchedMap } from "../../model/patched-map.ts";
 import type { Secret } from "../../model/secret.ts";
-import { describeProblem, type Problem } from "../diagnostics.ts";
+import { describeProblem, problemOfAll } from "../diagnostics.ts";
 import type { WatchedFolder } from "../files/watch.ts";
 import { fingerprint } from "../hash.ts";
 import type { ConfigDependencies, LoadContext } from "./load-context.ts";
@@ -293,11 +293,7 @@ const readTogether = 10;
 /** Requests get a turn after this many files, which take some milliseconds. */
 const admittedAtOnce = 2_000;
 
-const emptied: Problem = {
-  path: "",
-  line: 0,
-  column: 0,
-  message: "the folder is empty; its sites stay in force until a restart",
-  found: undefined,
-  fix: "mount it again, or restart without them",
-};
+const emptied = problemOfAll(
+  "the folder is empty; its sites stay in force until a restart",
+  "mount it again, or restart without them",
+);
