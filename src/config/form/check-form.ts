@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { listNames, nearestName, onlyNameWith } from "../../model/names.ts";
+import { nearestName, onlyNameWith } from "../../model/names.ts";
 import { type Diagnostics, formatPath, type Path } from "../diagnostics.ts";
 import { unusualIn } from "../files/characters.ts";
 import { nodesAt, type SchemaNode } from "./schema.ts";
@@ -108,6 +108,7 @@ function isSource({ properties = {} }: SchemaNode): boolean {
 }
 
 const mostPlaces = 3;
+const nowhere = "remove it";
 const seeSchema = "see `countersign schema`";
 
 /** The last part of a path that is no list position. */
@@ -182,7 +183,7 @@ function wordsOf(issue: Issue, path: Path): Words {
 function fixValue({ input, values }: IssueOf<"invalid_value">): string {
   const names = values.map(String);
   const name = typeof input === "string" && names.length > 2 ? input : undefined;
-  const nearest = name && (nearestName(name, names) ?? onlyNameWith(name, names));
+  const nearest = name === undefined ? undefined : (nearestName(name, names) ?? onlyNameWith(name, names));
   return nearest === undefined
     ? `write ${names.join(" or ")}`
     : `did you mean ${nearest}? It can be ${names.join(", ")}`;
@@ -212,8 +213,11 @@ function describeUnknownKey(
   const free = known.filter((name) => !given.includes(name));
   const nearest = nearestName(key, free) ?? onlyNameWith(key, free);
   const fault = { path, message: `there is no key ${key} here${unusualIn(key)}`, found: "hidden" };
-  if (nearest === undefined) {
-    return { ...fault, fix: `${placeFor(path, input[key], source)}; possible keys: ${known.join(", ")}` };
+  // Another key may begin with this one: `authUrl` with `auth`.
+  if (nearest === undefined || key.startsWith(nearest)) {
+    const place = placeFor(path, input[key], source);
+    const hasPlace = nearest === undefined || place !== nowhere;
+    if (hasPlace) return { ...fault, fix: `${place}; possible keys: ${known.join(", ")}` };
   }
   return { ...fault, fix: `did you mean ${nearest}?`, meant: [...holder, nearest] };
 }
@@ -224,8 +228,9 @@ function placeFor(path: Path, value: unknown, { value: document, base }: Source)
     return `the file holds the settings of ${base.at(-1)} alone: write them without ${path.at(-1)}: above them`;
   }
   const { paths, areFit, isOutside } = placesFor(path, value, document, base);
-  if (paths.length === 0) return "remove it";
-  const places = listNames([...new Set(paths.map(formatPath))], mostPlaces, " or ");
+  if (paths.length === 0) return nowhere;
+  const all = [...new Set(paths.map(formatPath))];
+  const places = `${all.slice(0, mostPlaces).join(" or ")}${all.length > mostPlaces ? ", among others" : ""}`;
   const where = isOutside ? `${places}, which is not in this file` : places;
   if (areFit) return `move it to ${where}, or remove it`;
   return `it ${paths.length === 1 ? "belongs" : "can stand"} at ${where}`;

@@ -99,11 +99,14 @@ function isOfKind({ properties }: SchemaNode, holder: unknown = {}): boolean {
   return properties === undefined || Object.keys(holder ?? {}).every((key) => Object.hasOwn(properties, key));
 }
 
+/** Thousands of sites may have the same mistake. */
+const mostParts = 4;
+
 /** The parts of a list or mapping in which a place is looked for. */
 function pick(given: object, { isFit }: Stray, wanted: string | number = ""): (string | number)[] {
   if (Object.hasOwn(given, wanted)) return [wanted];
   const parts = Array.isArray(given) ? [...given.keys()] : Object.keys(given);
-  return isFit && parts.length > 1 ? [] : parts;
+  return isFit && parts.length > 1 ? [] : parts.slice(0, mostParts);
 }
 
 /** Whether the names of a mapping have a form that few words have, and this one has it: `S1000000001`. */

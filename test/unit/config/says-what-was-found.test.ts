@@ -136,6 +136,7 @@ itRefuses("figures out of range", [
   figure("limits: { bodyBytes: 1073741824 }", "limits.bodyBytes: from 1024 to 16777216"),
   figure("drain: { min: 61m }", "drain.min: 0s to 1h"),
   figure("log: { level: verbose }", "log.level: info"),
+  figure('log: { level: "" }', "log.level: not known … write trace or debug"),
   figure("reload: { unreadyAfterRefusal: 999ms }", "reload.unreadyAfterRefusal: 1s to 1h"),
   figure("reload: { unreadyAfterRefusal: 61m }", "reload.unreadyAfterRefusal: 1s to 1h"),
   figure("readiness: maybe", "readiness: listening or token"),
