@@ -2,7 +2,7 @@
 {{- define "countersign.configuration" -}}
 {{- include "countersign.refuse" . -}}
 {{- $config := deepCopy .Values.config -}}
-{{- $_ := set $config "admin" (merge (dict "bind" ":7412") ($config.admin | default dict)) -}}
+{{- $_ := set $config "admin" (dict "bind" ":7412") -}}
 {{- $_ := set $config "status" (dict "bind" "127.0.0.1:7413") -}}
 {{- if eq .Values.mode "gateway" -}}
 {{-   $_ := set $config "listeners" (include "countersign.gatewayListeners" . | fromYamlArray) -}}

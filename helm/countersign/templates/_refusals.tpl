@@ -6,6 +6,13 @@
 {{- include (ternary "countersign.refuseInjection" "countersign.refuseConfiguration" .Values.injection.enabled) . -}}
 {{- end -}}
 
+{{/* A release for pods of other releases: the policies of the label, or nothing but monitoring. Not empty means yes. */}}
+{{- define "countersign.isForOthers" -}}
+{{- $monitoring := or .Values.podMonitor.enabled (.Values.rules).enabled (.Values.dashboards).enabled -}}
+{{- $own := or .Values.config .Values.secrets .Values.gateway.listeners .Values.serviceMonitor.enabled (eq .Values.mode "gateway") -}}
+{{- if or .Values.injection.enabled (and $monitoring (not $own)) }}yes{{ end -}}
+{{- end -}}
+
 {{- define "countersign.refuseConfiguration" -}}
 {{- $config := .Values.config | default dict -}}
 {{- $environments := keys ($config.environments | default dict) | sortAlpha -}}
@@ -65,12 +72,10 @@
 {{- if and .Values.serviceMonitor.enabled .Values.podMonitor.enabled -}}
 {{-   $missing = append $missing "enable podMonitor or serviceMonitor, not both: each pod would count twice" -}}
 {{- end -}}
-{{- $folders := list -}}
-{{- range .Values.secrets -}}
-{{-   $folders = append $folders .folder -}}
-{{- end -}}
-{{- if ne (len $folders) (len (uniq $folders)) -}}
-{{-   $missing = append $missing (printf "give each of secrets a folder of its own; they are %s" (join ", " $folders)) -}}
+{{- range list "countersign.refusedSecrets" "countersign.refusedConfig" "countersign.refusedVolumes" -}}
+{{-   with include . $ | trim -}}
+{{-     $missing = concat $missing (splitList "\n" .) -}}
+{{-   end -}}
 {{- end -}}
 {{- if $missing -}}
 {{-   fail (printf "countersign needs decisions that its chart cannot make:\n  %s\n" (join "\n  " $missing)) -}}
@@ -88,9 +93,6 @@
 {{- if .Values.config -}}
 {{-   $wrong = append $wrong "leave config out: with injection each configuration is a ConfigMap in the namespace of its pods" -}}
 {{- end -}}
-{{- if .Values.podMonitor.enabled -}}
-{{-   $wrong = append $wrong "leave podMonitor off: this release has no pods; deploy/prometheus/podmonitor.yaml is for those of all namespaces" -}}
-{{- end -}}
 {{- if .Values.serviceMonitor.enabled -}}
 {{-   $wrong = append $wrong "leave serviceMonitor off: this release has no Service" -}}
 {{- end -}}
@@ -99,8 +101,90 @@
 {{-     $wrong = append $wrong (printf "set secretName of %s, not externalSecret: with injection its Secret is in the namespace of the pods" .folder) -}}
 {{-   end -}}
 {{- end -}}
+{{- with include "countersign.refusedSecrets" . | trim -}}
+{{-   $wrong = concat $wrong (splitList "\n" .) -}}
+{{- end -}}
 {{- if $wrong -}}
 {{-   fail (printf "countersign cannot inject its container:\n  %s\n" (join "\n  " $wrong)) -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "countersign.refusedSecrets" -}}
+{{- $folders := list -}}
+{{- range .Values.secrets -}}
+{{-   $folders = append $folders .folder -}}
+{{-   if ne (len (omit . "folder")) 1 }}
+give {{ .folder }} of secrets one of secretName, externalSecret, volume and injected; it has {{ omit . "folder" | keys | sortAlpha | join ", " | default "none" }}
+{{-   end -}}
+{{- end -}}
+{{- if ne (len $folders) (len (uniq $folders)) }}
+give each of secrets a folder of its own; they are {{ join ", " $folders }}
+{{- end -}}
+{{- end -}}
+
+{{/* Mistakes in single values of the configuration for which its schema has no plain words, or which only the other values show. */}}
+{{- define "countersign.refusedConfig" -}}
+{{- range list "admin" "status" -}}
+{{-   if hasKey ($.Values.config | default dict) . }}
+leave {{ . }} out of config: the chart sets it
+{{-   end -}}
+{{- end -}}
+{{- $mounted := list -}}
+{{- range .Values.secrets -}}
+{{-   $mounted = append $mounted (printf "/run/secrets/countersign/%s/" .folder) -}}
+{{- end -}}
+{{- range .Values.extraVolumeMounts -}}
+{{-   $mounted = append $mounted (printf "%s/" (trimSuffix "/" .mountPath)) -}}
+{{- end -}}
+{{- range include "countersign.leaves" (dict "at" "" "value" (dict "config" .Values.config "gateway" (pick .Values.gateway "listeners"))) | fromYamlArray -}}
+{{-   $leaf := . -}}
+{{-   if not (kindIs "string" .value) -}}
+{{-     if regexMatch `\.(timeout|remember|lifetime|idleTimeout|unreadyAfterRefusal)$|^config\.(once\.(ttl|wait)|timeouts\..+|drain\.min)$` .at }}
+give {{ .at }} a unit: {{ .value }}s, or ms, m or h
+{{-     end -}}
+{{-   else if regexMatch `\.(clientSecret|privateKey|secret|password|egress\.auth)$|\.callers\..+\.token(\[\d+\])?$|\.encryptionKeys\[\d+\]$|\.otlp\.headers\.[^.]+$` .at }}
+take the secret out of {{ .at }}: put it into a Secret that secrets names, and write { file: /run/secrets/countersign/FOLDER/KEY }
+{{-   else if hasPrefix "/run/secrets/countersign/" .value -}}
+{{-     $found := false -}}
+{{-     range $mounted -}}
+{{-       $found = or $found (hasPrefix . (printf "%s/" $leaf.value)) -}}
+{{-     end -}}
+{{-     if not $found }}
+add a folder {{ index (splitList "/" .value) 4 }} to secrets, or correct {{ .at }}: no Secret is mounted at {{ .value }}
+{{-     end -}}
+{{-   end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* All single values below a value, as a list, each with where it is. */}}
+{{- define "countersign.leaves" -}}
+{{- $at := .at -}}
+{{- if kindIs "map" .value -}}
+{{-   range $key, $value := .value -}}
+{{-     include "countersign.leaves" (dict "at" (list $at $key | compact | join ".") "value" $value) -}}
+{{-   end -}}
+{{- else if kindIs "slice" .value -}}
+{{-   range $index, $value := .value -}}
+{{-     include "countersign.leaves" (dict "at" (printf "%s[%d]" $at $index) "value" $value) -}}
+{{-   end -}}
+{{- else }}
+- {{ toJson . }}
+{{- end -}}
+{{- end -}}
+
+{{/* A pod with these would be refused by Kubernetes. Volumes that a sidecar's mounts name may be the application's own. */}}
+{{- define "countersign.refusedVolumes" -}}
+{{- $names := list -}}
+{{- range include "countersign.volumes" . | fromYamlArray -}}
+{{-   if has .name $names }}
+rename {{ .name }} of extraVolumes: the pod has a volume of this name
+{{-   end -}}
+{{-   $names = append $names .name -}}
+{{- end -}}
+{{- range .Values.extraVolumeMounts -}}
+{{-   if and (eq $.Values.mode "gateway") (not (has .name $names)) }}
+add the volume {{ .name }}, which extraVolumeMounts names, to extraVolumes
+{{-   end -}}
 {{- end -}}
 {{- end -}}
 

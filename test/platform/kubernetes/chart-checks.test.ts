@@ -33,8 +33,8 @@ describe("the check", () => {
     { what: "what only Countersign finds", more: "authUrl=https://api.sandbox.example", says: "have the same origin" },
     { what: "plain http", more: "baseUrl=http://api.sandbox.example", says: "allowPlaintext" },
     {
-      what: "a secret that nothing mounts",
-      more: "sites.S1000000003.credentials[0].dir=/run/secrets/countersign/elsewhere",
+      what: "a secret that no volume can have",
+      more: "sites.S1000000003.credentials[0].dir=/run/secrets/elsewhere",
       says: "create it, or correct the path",
     },
     { what: "an empty Secret", more: "operations[0]=create_order", edit: () => "", says: "is empty" },

@@ -22,6 +22,10 @@ const bound = (bind: string, environment: string) =>
   set(`config.listeners[0].bind=${bind},config.listeners[0].environment=${environment}`);
 const alert = (exception: string) => set(`rules.alerts.${exception}`);
 
+const blue = "config.environments.sandbox.sites.S1000000001.credentials[0]";
+const credential = (more: object) => setJson(blue, { name: "blue", clientId: "client", audience: "api", ...more });
+const mount = (name: string, mountPath: string) => setJson("extraVolumeMounts", [{ name, mountPath }]);
+
 const sameFolder = setJson("secrets", [
   { folder: "a", secretName: "a" },
   { folder: "a", secretName: "b" },
@@ -37,9 +41,34 @@ describe("rendering fails", () => {
     ...behind(sidecar, [
       ["without tokens.cache", setJson("config.tokens", {}), "set config.tokens.cache: redis"],
       ["for a key that the configuration does not have", set("config.timeout=1s"), "'timeout' not allowed"],
-      ["for a key that the chart itself sets", set("config.admin.bind=:1"), "'admin' not allowed"],
+      [
+        "for an address that the chart itself sets",
+        set("config.admin.bind=:1"),
+        "leave admin out of config: the chart",
+      ],
+      ["for the other one", set("config.status.bind=:1"), "leave status out of config: the chart sets it"],
+      ["for a duration without its unit", setJson("config.timeouts", { request: 30 }), "timeouts.request a unit: 30s"],
+      [
+        "for a secret in the values",
+        credential({ clientSecret: "hunter2" }),
+        `${blue}.clientSecret: put it into a Secret`,
+      ],
+      ["for a secret that is in no place", credential({ clientSecret: { path: "x" } }), "missing property 'file'"],
+      [
+        "for a folder that is not in secrets",
+        set("secrets[0].folder=bleu"),
+        `blue to secrets, or correct ${blue}.dir: no`,
+      ],
+      ["for a configuration without its secrets", setJson("secrets", []), "add a folder other to secrets, or correct"],
       ["for a value that the chart does not have", set("sidecars=1"), "'sidecars' not allowed"],
       ["for a secret from nowhere", set("secrets[0].secretName=null"), "secrets/0"],
+      ["for a secret from two places", set("secrets[0].injected=true"), "blue of secrets one of secretName, "],
+      ["for a secret from no place", setJson("secrets[0]", { folder: "blue" }), "and injected; it has none"],
+      [
+        "for a volume with a name of the chart's",
+        setJson("extraVolumes", [{ name: "countersign-config", emptyDir: {} }]),
+        "rename countersign-config of extraVolumes: the pod has a volume of this name",
+      ],
       ["for two secrets in one folder", sameFolder, "give each of secrets a folder of its own; they are a, a"],
       [
         "with a gateway's listeners",
@@ -64,7 +93,11 @@ describe("rendering fails", () => {
       ["to inject, for a Secret of the release itself", sidecar, "set secretName of green, not externalSecret"],
       ["to inject, as a gateway", gateway, "as a release of its own, without injection"],
       ["to inject, with a monitor of a Service", set("serviceMonitor.enabled=true"), "leave serviceMonitor off"],
-      ["to inject, with a monitor that finds no pod", set("podMonitor.enabled=true"), "leave podMonitor off"],
+      [
+        "to inject, with a secret from no place",
+        setJson("secrets[0]", { folder: "blue" }),
+        "and injected; it has none",
+      ],
     ]),
     ...behind(gateway, [
       ["as a gateway without listeners", set("gateway.listeners=null"), "set gateway.listeners: for each"],
@@ -109,6 +142,7 @@ describe("rendering fails", () => {
         "fewer than the 3 pods",
       ],
       ["for a disruption budget that is no number", budget("some"), "maxUnavailable"],
+      ["for a mount of no volume", mount("cache", "/cache"), "add the volume cache, which extraVolumeMounts names, to"],
       ["for an unknown way to spread", set("gateway.spread.zones=always"), "gateway/spread/zones"],
       [
         "for a scaling policy without a period",
@@ -135,7 +169,29 @@ describe("rendering fails", () => {
   });
 });
 
+test("rendering fails for every secret that is in the values itself, and shows none", () => {
+  const { stderr } = charts.refusal("countersign", [
+    ...plain,
+    ...credential({ clientSecret: "hunter2" }),
+    ...setJson(blue.replace("credentials", "keys"), { identifier: "K1", secret: "hunter2" }),
+    ...setJson("config.environments.sandbox.egress", { proxy: "http://proxy:1", auth: "hunter2" }),
+    ...setJson("config.redis", { url: "redis://cache:6379", password: "hunter2", encryptionKeys: ["hunter2"] }),
+    ...setJson("config.tracing.otlp", { endpoint: "http://collector:1", headers: { "x-key": "hunter2" } }),
+    ...listeners({ callers: { shop: { token: "hunter2" }, office: { token: ["hunter2"] } } }),
+  ]);
+  expect(stderr.match(/take the secret out of \S+: put it into a Secret/g)).toHaveLength(8);
+  expect(stderr).not.toContain("hunter2");
+});
+
 test.each([
+  {
+    why: "a mount of another volume stands for a folder of secrets",
+    args: [
+      ...setJson(blue, { name: "blue", dir: "/run/secrets/countersign/blue" }),
+      ...setJson("extraVolumes", [{ name: "mine", emptyDir: {} }]),
+      ...mount("mine", "/run/secrets/countersign"),
+    ],
+  },
   { why: "a NetworkPolicy that is off has no peers", args: set("gateway.networkPolicy.callers=null") },
   { why: "one pod may be away", args: budget("1") },
   { why: "two of three pods may, which is half, rounded up", args: [...budget("50%"), ...set("gateway.replicas=3")] },
