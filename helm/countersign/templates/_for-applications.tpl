@@ -35,7 +35,12 @@ countersign.annotations of _pod.tpl. README.md, "As a sidecar", shows them in us
 {{- if hasPrefix "unix:" $bind -}}
 {{-   fail (printf "countersign: config.listeners begins with %s, which no URL can name: put a listener with a port first, or leave countersign.env out" $bind) -}}
 {{- end -}}
-{{- $everywhere := `^(0\.0\.0\.0|\[::\])?:` -}}
 - name: {{ .Values.sidecar.urlVariable }}
-  value: {{ ternary "https" "http" (hasKey $listener "mtls") }}://{{ regexReplaceAll $everywhere $bind "127.0.0.1:" }}
+  value: {{ include "countersign.address" $listener }}
+{{- end -}}
+
+{{/* The address of a listener for its own pod. */}}
+{{- define "countersign.address" -}}
+{{- if not (hasPrefix "unix:" .bind) }}{{ ternary "https" "http" (hasKey . "mtls") }}://{{ end -}}
+{{- regexReplaceAll `^(0\.0\.0\.0|\[::\])?:` .bind "127.0.0.1:" -}}
 {{- end -}}

@@ -11,7 +11,7 @@ import { isMap, type Node, type Pair, parse, parseDocument, type YAMLMap } from 
 import { z } from "zod";
 import { jsonSchema } from "../../../src/config/form/schema.ts";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
-import { openCharts, values } from "./charts.ts";
+import { openCharts, set, setJson, values } from "./charts.ts";
 import { parse as parseAll } from "./manifests.ts";
 import { run, succeed, withTools } from "./tools.ts";
 
@@ -80,6 +80,29 @@ it("has an icon that is an image of its own, without scripts or anything from el
 const document = parseDocument(readFileSync(`${folder}/values.yaml`, "utf8"));
 const schema = JSON.parse(readFileSync(`${folder}/values.schema.json`, "utf8"));
 
+/**
+ * A schema of which Helm tells a mistake once and where it is: each `anyOf` is a choice by type or by a required key. What the templates
+ * refuse with a better sentence, it allows: a secret in the values, a duration without its unit.
+ */
+function inOneWay(node: typeof schema): typeof schema {
+  if (Array.isArray(node)) return node.map(inOneWay);
+  if (typeof node !== "object" || node === null) return node;
+  const { anyOf, ...rest } = Object.fromEntries(Object.entries(node).map(([key, inner]) => [key, inOneWay(inner)]));
+  if (rest["pattern"] === "^(\\d{1,9})(ms|s|m|h)$") return { ...rest, type: ["string", "number"] };
+  if (!Array.isArray(anyOf)) return rest;
+  const isSecret = ["file", "env"].every((key) => anyOf.some(({ required }) => `${required}` === key));
+  const branches = isSecret ? [{ type: "string" }, ...anyOf] : anyOf;
+  const countOf = (key: string) => branches.filter(({ required = [] }) => required.includes(key)).length;
+  const keysOf = ({ required = [] }: typeof schema) => required.filter((key: string) => countOf(key) === 1);
+  const rank = (branch: typeof schema) => (branch.type === "object" ? keysOf(branch).length : branches.length);
+  const [fallback, ...others] = branches.toSorted((one, other) => rank(one) - rank(other));
+  const choose = (otherwise: object, branch: typeof schema) => {
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+    return { if: { type: branch.type, required: keysOf(branch) }, then: branch, else: otherwise };
+  };
+  return { ...rest, ...others.reduce(choose, fallback) };
+}
+
 interface Described {
   readonly key: string;
   readonly fallback: unknown;
@@ -138,8 +161,8 @@ it("the schema has the descriptions of values.yaml, and the product's own config
   const { admin: _admin, status: _status, ...properties } = own.properties;
   const { callers, mtls } = own.properties.listeners.items.properties;
   const made = structuredClone(schema);
-  made.properties.config = { ...own, properties };
-  Object.assign(made.properties.gateway.properties.listeners.items.properties, { callers, mtls });
+  made.properties.config = inOneWay({ ...own, properties: { ...properties, admin: {}, status: {} } });
+  Object.assign(made.properties.gateway.properties.listeners.items.properties, inOneWay({ callers, mtls }));
   for (const { key, description } of described) {
     let node = made;
     for (const name of key.split(".")) node = node.properties[name];
@@ -188,7 +211,7 @@ test.each(installs)("$page: `helm install $args` works as it is typed", ({ args 
   const rendered = succeed("helm", ["template", ...args.split(/\s+/), "--kube-version", "1.36"]);
   // Without a registry nodes would pull from docker.io/library, where no countersign is.
   const images = [...rendered.matchAll(/([\w./-]*countersign):\d/g)].map(([, image]) => image);
-  expect(new Set(images)).toEqual(new Set(["REGISTRY/countersign"]));
+  expect(new Set(images)).toEqual(new Set(args.startsWith("monitoring ") ? [] : ["REGISTRY/countersign"]));
 });
 
 /** A label's value: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels. */
@@ -223,7 +246,10 @@ test("the notes name the gateway's addresses, and the command that examines the 
   const notes = notesOf(values.gateway);
   expect(notes).toContain("  https://demo-countersign.shop:7411   (production)\n");
   expect(notes).toContain("  http://demo-countersign.shop:7421   (sandbox)\n");
-  expect(notes).toContain("  kubectl --namespace shop exec deploy/demo-countersign -- countersign doctor\n");
+  expect(notes).toContain(
+    "  kubectl --namespace shop exec deploy/demo-countersign -c countersign -- countersign doctor\n",
+  );
+  expect(notes).toContain("  kubectl --namespace shop port-forward deploy/demo-countersign 7413");
   expect(notes).not.toContain("tokens of its own");
 });
 
@@ -234,8 +260,26 @@ test("the notes say that with tokens in memory each gateway pod has its own toke
 
 test("the notes name the sidecar's address, and the command that examines the sidecar", () => {
   const notes = notesOf(values.sidecar);
-  expect(notes).toContain("http://127.0.0.1:7411");
+  expect(notes).toContain("  http://127.0.0.1:7411   (sandbox)\n");
   expect(notes).toContain("  kubectl --namespace shop exec POD -c countersign -- countersign doctor\n");
+  expect(notes).toContain("  kubectl --namespace shop port-forward POD 7413");
+});
+
+test.each([
+  { bind: "127.0.0.1:9000", shown: "http://127.0.0.1:9000" },
+  { bind: ":9000", shown: "http://127.0.0.1:9000" },
+  { bind: "unix:/run/countersign/s.sock", shown: "unix:/run/countersign/s.sock" },
+])("the notes name the sidecar's own listener $bind", ({ bind, shown }) => {
+  const listener = setJson("config.listeners", [{ bind, environment: "sandbox", callers: "anyone" }]);
+  const notes = notesOf([...values.sidecar, ...listener]);
+  expect(notes).toContain(`  ${shown}   (sandbox)\n`);
+  expect(notes).not.toContain("7411");
+});
+
+test("the notes of a release that only monitors name no pod", () => {
+  const notes = notesOf(set("podMonitor.enabled=true"));
+  expect(notes).toContain("This release has no pods: it monitors those of other releases. Leave their podMonitor");
+  expect(notes).not.toContain("kubectl");
 });
 
 /** A list that is written as YAML in a string. */

@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect } from "vitest";
 import { Document, stringify, visit } from "yaml";
 import { parseDurationMs } from "../../../src/model/clock.ts";
-import { examples, openCharts, setJson, values } from "./charts.ts";
+import { examples, openCharts, set, setJson, values } from "./charts.ts";
 import { check, mounted, secretsOf } from "./fake-secrets.ts";
-import { complaintsOf, complaintsOfOpenApi } from "./judges.ts";
+import { complaintsOf, complaintsOfDefinitions, complaintsOfOpenApi, kubernetesVersions } from "./judges.ts";
 import {
   configurationOf,
   isOfHook,
@@ -117,6 +117,23 @@ test("the example's next version changes no field that Kubernetes does not allow
     return objects.map((object) => [nameOf(object), fixed(object.kind, object.spec ?? {})]);
   });
   expect(next).toEqual(now);
+});
+
+/** What only monitors other releases. */
+const monitoring = set("podMonitor.enabled=true,rules.enabled=true,dashboards.enabled=true");
+
+test.each(["1.25", ...kubernetesVersions])("a release may be nothing but monitoring, on Kubernetes %s", (version) => {
+  const objects = charts.objects("countersign", ["--kube-version", version, ...monitoring]);
+  expect(objects.map(({ kind }) => kind)).toEqual(["ConfigMap", "PodMonitor", "PrometheusRule"]);
+  expect([...complaintsOfOpenApi(objects, version), ...complaintsOfDefinitions(objects)]).toEqual([]);
+});
+
+test("a release of the label's policies may monitor the pods too, in the same way", () => {
+  const found = [[], set("injection.enabled=true")].map((more) => {
+    return ofKind(charts.objects("countersign", [...monitoring, ...more]), "PodMonitor").spec;
+  });
+  expect(found[0].namespaceSelector).toEqual({ any: true });
+  expect(found[1]).toEqual(found[0]);
 });
 
 test("installs its alerts and dashboards", () => {

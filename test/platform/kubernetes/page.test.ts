@@ -44,7 +44,7 @@ test("the values render with the example's chart, and a cluster accepts the resu
   const objects = charts.objects("example-app", ["--values", values]);
   expect(complaintsOf(objects)).toEqual([]);
   const kinds = objects.map(({ kind }) => kind);
-  for (const kind of ["Deployment", "PodMonitor", "PrometheusRule", "ConfigMap"]) expect(kinds).toContain(kind);
+  for (const kind of ["Deployment", "CronJob", "ConfigMap"]) expect(kinds).toContain(kind);
 });
 
 test("the template renders, with the label by which the chart's PodMonitor finds its pods", () => {
@@ -103,12 +103,17 @@ test.each([
 });
 
 test("the commands create the Operator's objects and Grafana's dashboards", () => {
-  const custom = typed.objects.filter(({ apiVersion }) => apiVersion === "monitoring.coreos.com/v1");
-  expect(custom.map(nameOf)).toEqual(["PodMonitor/countersign", "PrometheusRule/countersign"]);
-  expect(complaintsOf(custom)).toEqual([]);
-  expect(custom[1].spec).toEqual(parse(readFileSync("helm/countersign/files/rules.yaml", "utf8"))[0]);
-  const [{ data }] = sent("ConfigMap/countersign-dashboards");
-  expect(Object.keys(data)).toEqual(readdirSync("helm/countersign/files/dashboards"));
+  const made = [
+    ...sent("PodMonitor/monitoring-countersign"),
+    ...sent("PrometheusRule/monitoring-countersign"),
+    ...sent("ConfigMap/monitoring-countersign-dashboards"),
+  ];
+  expect(complaintsOf(made)).toEqual([]);
+  const [monitor, rules, { data }] = made;
+  for (const { metadata } of [monitor, rules]) expect(metadata.labels.release).toBe("kube-prometheus-stack");
+  expect(rules.spec).toEqual(parse(readFileSync("helm/countersign/files/rules.yaml", "utf8"))[0]);
+  const files = readdirSync("helm/countersign/files/dashboards");
+  expect(Object.keys(data)).toEqual(files.map((file) => `countersign-${file}`));
 });
 
 test("the kustomization adds the sidecar too, with the variable, to workloads that it labels", () => {

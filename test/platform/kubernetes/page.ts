@@ -64,7 +64,7 @@ exec node "$MAIN" "$@"
   helm: `#!/bin/sh -eu
 PATH=$TOOLS
 case $1 in
-install) shift; helm template "$@" >"$ASIDE/installed-$1.yaml" ;;
+install) shift; helm template "$@" | tee "$ASIDE/installed-$1.yaml" >>"$ASIDE/sent.yaml" ;;
 test) grep -q 'helm.sh/hook: test' "$ASIDE/installed-$2.yaml" ;;
 *) exit 1 ;;
 esac

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
-import { complaintsOfDefinitions } from "../kubernetes/judges.ts";
-import type { Manifest } from "../kubernetes/manifests.ts";
+import { openCharts, set } from "../kubernetes/charts.ts";
+import { type Manifest, ofKind } from "../kubernetes/manifests.ts";
 import { withTools } from "../kubernetes/tools.ts";
 import { rulesFile } from "./rules.ts";
 import { startPrometheus } from "./running-prometheus.ts";
@@ -18,7 +18,6 @@ const {
   scrape_configs: [scrape, ...others],
   ...general
 } = read("kubernetes.yaml");
-const monitor = read("podmonitor.yaml");
 
 it("without the Operator there is one job, which discovers pods, with the times of Compose", () => {
   expect(others).toEqual([]);
@@ -43,8 +42,9 @@ withTools("prometheus")(
   },
 );
 
-withTools("custom-resources")("with the Operator a valid PodMonitor finds the same pods", () => {
-  expect(complaintsOfDefinitions([monitor])).toEqual([]);
+const charts = openCharts();
+withTools("helm")("with the Operator the PodMonitor of a release that only monitors finds the same pods", () => {
+  const monitor = ofKind(charts.objects("countersign", set("podMonitor.enabled=true")), "PodMonitor");
   const { namespaceSelector, selector, podMetricsEndpoints } = monitor.spec;
   expect({ namespaceSelector, selector }).toEqual({ namespaceSelector: { any: true }, selector: {} });
   // The Operator itself keeps the port by its name, drops pods that have ended, and sets namespace and pod.
