@@ -24,13 +24,14 @@ const life: Row = {
     curves({
       title: "Time to expiry",
       description:
-        "Of the oldest token in use by any pod. It falls to 12 to 20 % of the life and jumps up again; tokens that are not used fall to the end and vanish.",
+        "Of the oldest token in use by any pod. It falls to 12 to 20 % of the life and jumps up again; below 0 it has expired, and one that is not used vanishes an hour later.",
       alerts: ["CountersignTokenExpiresSoon", "CountersignRefreshFails"],
       unit: "s",
+      mayBeNegative: true,
       queries: [
         [
-          `min by (environment, credential) (countersign_token_expiry_timestamp_seconds{${ofCredential}}) - time()`,
-          "{{credential}} {{environment}}",
+          `min by (cluster, namespace, job, environment, credential) (last_over_time(countersign_token_expiry_timestamp_seconds{${ofCredential}}[1h]) and on (cluster, namespace, job, instance) countersign_build_info{${inJob}}) - time()`,
+          "{{job}} {{credential}} {{environment}}",
         ],
       ],
     }),
@@ -43,7 +44,7 @@ const life: Row = {
       valueName: "ago",
       queries: [
         [
-          `sort(time() - max by (environment, credential) (countersign_credential_last_used_timestamp_seconds{${ofCredential}}))`,
+          `sort(time() - max by (cluster, namespace, job, environment, credential) (countersign_credential_last_used_timestamp_seconds{${ofCredential}}))`,
           "",
         ],
       ],

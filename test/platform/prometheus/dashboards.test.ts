@@ -218,6 +218,21 @@ withTools("prometheus")("show what expires, is refused or lost, once or of the w
   given("redis_up", `${b}, node="cache"`, "0x10");
   given("config_info", `${b}, hash="old"`, "1x10");
 
+  for (const [job, until, values] of [
+    ["orders", 1_200, "1200x10"],
+    ["bills", 240, "240x5 _x10"],
+  ]) {
+    const labels = `namespace="shop", job="${job}", ${a}`;
+    given("build_info", labels, "1x10");
+    given("token_expiry_timestamp_seconds", `${labels}, ${of}, credential="S1/blue"`, `${values}`);
+    given("credential_last_used_timestamp_seconds", `${labels}, ${of}, credential="S1/blue"`, `${until}x10`);
+  }
+  given(
+    "token_expiry_timestamp_seconds",
+    `namespace="shop", job="orders", instance="gone", ${of}, credential="S1/blue"`,
+    "60x2 stale",
+  );
+
   const panels = all.flatMap((dashboard) => dashboard.panels);
   const shown = (title: string, samples: Readonly<Record<string, number>>, index = 0) => ({
     expr: withValues(panels.find(({ panel }) => panel.title === title)?.queries[index]?.expr),
@@ -231,6 +246,14 @@ withTools("prometheus")("show what expires, is refused or lost, once or of the w
       [`${named(a, "checkout-a")}, ${of}, credential="S1/main", use="assertion"`]: 3_000,
       [`${named(b, "b")}, ${of}, credential="S2/main", use="assertion"`]: 0,
     }),
+    shown("Time to expiry", {
+      [`namespace="shop", job="orders", ${of}, credential="S1/blue"`]: 600,
+      [`namespace="shop", job="bills", ${of}, credential="S1/blue"`]: -360,
+    }),
+    shown("Last use", {
+      [`namespace="shop", job="orders", ${of}, credential="S1/blue"`]: -600,
+      [`namespace="shop", job="bills", ${of}, credential="S1/blue"`]: 360,
+    }),
     shown("Redis", { [`__name__="countersign_redis_up", node="cache", ${named(b, "b")}`]: 0 }, 1),
     shown("Pods by configuration", { [`__name__="countersign_config_info", hash="old", ${named(b, "b")}`]: 1 }, 1),
     shown("Changes refused", { [of]: 2 }, 1),
@@ -243,6 +266,9 @@ withTools("prometheus")("show what expires, is refused or lost, once or of the w
     JSON.stringify({ tests: [{ interval: "1m", input_series, promql_expr_test }] }),
   );
   expect(promtool(["test", "rules", join(own, "cases.yaml")]).said).toContain("SUCCESS");
+  // An axis that begins at 0 would hide an expired set.
+  const expiry = panels.find(({ panel }) => panel.title === "Time to expiry")?.panel;
+  expect(expiry?.fieldConfig?.defaults.min).toBeUndefined();
 });
 
 /** A query with all values in the place of its variables, or with those of `instance`. */
