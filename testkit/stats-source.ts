@@ -27,6 +27,7 @@ export function statsSource(change: Partial<Source> = {}): Source {
     buffers: () => ({ usedBytes: 0, limitBytes: 1 }),
     credentials: () => [],
     redis: () => [],
+    unwritten: () => 0,
     reload: () => ({ inForceSince: undefined, lastRefused: undefined }),
     readAssertion: async () => ({ kind: "failed" }),
     droppedLogLines: () => 0,

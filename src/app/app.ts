@@ -46,6 +46,7 @@ export async function start(first: Config, given: Partial<Dependencies> = {}) {
     routes: activeRoutes,
     credentials: () => tokens.credentials(),
     redis: () => tokens.redis(active),
+    unwritten: () => tokens.unwritten(),
     connections: () => listeners.connections(),
     inFlight: () => handlers.inFlight(),
     buffers: () => buffers,

@@ -16,7 +16,7 @@ import { createReadAssertion } from "./upstreams.ts";
 
 /** The present state of the process, read from the parts that own it. */
 export interface Snapshots
-  extends Pick<Source, "routes" | "connections" | "inFlight" | "buffers" | "credentials" | "redis"> {
+  extends Pick<Source, "routes" | "connections" | "inFlight" | "buffers" | "credentials" | "redis" | "unwritten"> {
   /** The active configuration. */
   config(): Config;
 }

@@ -14,7 +14,7 @@ interface TokenBackend {
   readonly store: TokenStore;
   readonly lock: RefreshLock;
   /** Claims of once keys and of callbacks. */
-  readonly claims: ClaimStore;
+  readonly claims: ClaimStore & Pick<Claims, "unwritten">;
   /** The present state of its Redis servers; empty without Redis. */
   snapshot(): readonly RedisSnapshot[];
   close(): Promise<void>;
@@ -103,6 +103,9 @@ export function openTokenBackends(report: Report, dependencies: Dependencies, on
     /** The present state of a configuration's Redis servers; unknown before the configuration is prepared. */
     redis: (config: Config): readonly RedisSnapshot[] =>
       backends.get(keyOf(config))?.snapshot() ?? serversOf(config.tokens).map((server) => ({ ...server, ...unknown })),
+
+    /** Results of claims that no backend has taken; of former configurations too. */
+    unwritten: () => [...backends.values()].reduce((sum, { claims }) => sum + claims.unwritten, 0),
 
     close: () => backends.close(),
   };

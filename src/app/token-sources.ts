@@ -394,6 +394,7 @@ export function openTokens(
 
     claimsOf: backends.claimsOf,
     redis: backends.redis,
+    unwritten: backends.unwritten,
 
     async close(): Promise<void> {
       owners = undefined;

@@ -160,6 +160,11 @@ export class Claims {
     throw changesTooOften();
   }
 
+  /** Results that the store has not taken: they are tried again, or were dropped. */
+  get unwritten(): number {
+    return this.#parts.late.unmade;
+  }
+
   /** Makes the writes that are still to be made, and drops those that the store does not accept within two seconds. */
   close(): Promise<void> {
     return this.#parts.late.close();

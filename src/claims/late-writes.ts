@@ -22,6 +22,7 @@ const maxPending = 4_096;
 export class LateWrites {
   readonly #clock: Clock;
   readonly #pending = new Map<string, LateWrite>();
+  #dropped = 0;
   /** Undefined while nothing is pending. */
   #cancelRetry: Cancel | undefined;
   #isClosed = false;
@@ -44,9 +45,17 @@ export class LateWrites {
     }
   }
 
+  /** Failed writes that have not been made: they wait, or were dropped. */
+  get unmade(): number {
+    return this.#pending.size + this.#dropped;
+  }
+
   /** Keeps a write for a try within a second or so. If too many are pending, the new write is dropped. */
   keep(write: LateWrite): void {
-    if (this.#isClosed || (this.#pending.size >= maxPending && !this.#pending.has(write.id))) return;
+    if (this.#isClosed || (this.#pending.size >= maxPending && !this.#pending.has(write.id))) {
+      this.#dropped++;
+      return;
+    }
     this.#pending.set(write.id, write);
     this.#scheduleRetry();
   }
@@ -89,6 +98,7 @@ export class LateWrites {
       if (!this.#isPending(write)) continue;
       if (this.#clock.nowMs() >= write.untilMs) {
         this.#pending.delete(write.id);
+        this.#dropped++;
         continue;
       }
       const isMade = await this.#send(write).then(

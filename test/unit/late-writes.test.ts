@@ -12,9 +12,11 @@ it("tries failed writes again each second, and makes each of them once", async (
   await clock.advance(5_000);
   expect(written).toEqual([]);
   expect(tried).toHaveLength(3 + 5);
+  expect(writes.unmade).toBe(3);
   failing.clear();
   await clock.advance(1_000);
   expect(new Set(written)).toEqual(new Set(["1", "2", "3"]));
+  expect(writes.unmade).toBe(0);
   await clock.advance(10_000);
   expect(written).toHaveLength(3);
 });
@@ -37,6 +39,7 @@ it("keeps no more than 4,096 writes", async () => {
   for (const value of values) writes.keep(make(value, value));
   await clock.advance(1_000);
   expect(written).toEqual(values.slice(0, 4_096));
+  expect(writes.unmade).toBe(1);
 });
 
 it("keeps no write whose time is over", async () => {
@@ -47,6 +50,7 @@ it("keeps no write whose time is over", async () => {
   failing.clear();
   await clock.advance(6_000);
   expect(written).toEqual([]);
+  expect(writes.unmade).toBe(1);
 });
 
 it("is not held up by a write that always fails", async () => {

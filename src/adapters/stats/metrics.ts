@@ -185,6 +185,11 @@ export function createMetrics(source?: Source) {
       "environment",
       "result",
     ]),
+    resultsUnwritten: figure(
+      "countersign_results_unwritten",
+      "Results of Countersign-Once, and of callbacks, that Redis has not taken: tried again each second, or given up.",
+      (from) => from.unwritten(),
+    ),
     callbacksUnguarded: counter(
       "countersign_callbacks_unguarded_total",
       "Callbacks that the application may get twice.",

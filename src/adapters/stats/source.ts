@@ -48,6 +48,8 @@ export interface Source {
   /** Each set once. */
   credentials(): readonly CredentialSnapshot[];
   redis(): readonly RedisSnapshot[];
+  /** Results of requests with Countersign-Once and of guarded callbacks that the store has not taken. */
+  unwritten(): number;
   /** Reads an assertion, as for a token request. */
   readonly readAssertion: TokenEndpoint["readAssertion"];
   /** Since when the configuration is active, and whether the files now hold another one that was refused. */
