@@ -129,10 +129,13 @@ it("a result that cannot be written is written when Redis is back; until then th
   isLost = true;
   expect((await staged.once("order-1")).status).toBe(200);
   expect(await staged.lastEnd()).toMatchObject({ once: "unrecorded", outcome: "answered" });
+  const unwritten = async () => (await scrape(staged.adminUrl)).value("countersign_results_unwritten", {});
+  expect(await unwritten()).toBe(1);
   redis.cont();
   const values = async () => [...(await keysIn(redis)).values()];
   const isRecorded = (value: string) => value.includes(" answered 200");
   await expect.poll(async () => (await values()).filter(isRecorded).length, { timeout: 10_000 }).toBe(2);
+  await expect.poll(unwritten).toBe(0);
   // Redis may have stored the whole answer after all.
   expect(await whenBack(staged, "order-1")).toSatisfy(
     ({ status, json }) => status === 200 || json.first.status === 200,

@@ -50,8 +50,11 @@ export function selectorsOf(expr: string): string[] {
   return [...new Set([...found].map(([, name = "", matchers = ""]) => name + matchers))];
 }
 
-/** Runs promtool; `said` has its output. */
+/** Runs promtool; `said` has its output. A fifth of its time went to the collector of a heap that stays small. */
 export function promtool(args: readonly string[], input = "") {
-  const { exitCode, stdout, stderr } = runSync("promtool", args, { input, env: plainEnvironment() });
+  const { exitCode, stdout, stderr } = runSync("promtool", args, {
+    input,
+    env: { ...plainEnvironment(), GOGC: "400" },
+  });
   return { status: exitCode, said: stdout + stderr };
 }
