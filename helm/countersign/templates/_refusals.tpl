@@ -144,13 +144,13 @@ give {{ .at }} a unit: {{ .value }}s, or ms, m or h
 {{-     end -}}
 {{-   else if regexMatch `\.(clientSecret|privateKey|secret|password|egress\.auth)$|\.callers\..+\.token(\[\d+\])?$|\.encryptionKeys\[\d+\]$|\.otlp\.headers\.[^.]+$` .at }}
 take the secret out of {{ .at }}: put it into a Secret that secrets names, and write { file: /run/secrets/countersign/FOLDER/KEY }
-{{-   else if hasPrefix "/run/secrets/countersign/" .value -}}
+{{-   else if hasPrefix "/run/secrets/countersign/" (printf "%s/" .value) -}}
 {{-     $found := false -}}
 {{-     range $mounted -}}
 {{-       $found = or $found (hasPrefix . (printf "%s/" $leaf.value)) -}}
 {{-     end -}}
 {{-     if not $found }}
-add a folder {{ index (splitList "/" .value) 4 }} to secrets, or correct {{ .at }}: no Secret is mounted at {{ .value }}
+add a folder {{ index (printf "%s/" .value | splitList "/") 4 | default "NAME" }} to secrets, or correct {{ .at }}: no Secret is mounted at {{ .value }}
 {{-     end -}}
 {{-   end -}}
 {{- end -}}

@@ -59,6 +59,11 @@ describe("rendering fails", () => {
         set("secrets[0].folder=bleu"),
         `blue to secrets, or correct ${blue}.dir: no`,
       ],
+      [
+        "for the folder of all secrets",
+        credential({ clientId: undefined, audience: undefined, dir: "/run/secrets/countersign" }),
+        `add a folder NAME to secrets, or correct ${blue}.dir`,
+      ],
       ["for a configuration without its secrets", setJson("secrets", []), "add a folder other to secrets, or correct"],
       ["for a value that the chart does not have", set("sidecars=1"), "'sidecars' not allowed"],
       ["for a secret from nowhere", set("secrets[0].secretName=null"), "secrets/0"],
