@@ -7,7 +7,7 @@ export function createCommand(loadCommands: () => Promise<readonly Command[]>): 
   return new Command("completion")
     .description("Print a script that completes commands, options and fixed values in a shell.")
     .addArgument(new Argument("<shell>", "which shell").choices(Object.keys(writers)))
-    .addHelpText("after", '\nFor example in ~/.bashrc, or in ~/.zshrc with zsh: eval "$(countersign completion bash)"')
+    .addHelpText("after", '\nFor example in ~/.zshrc: eval "$(countersign completion zsh)"')
     .action(async (shell: keyof typeof writers) => print(writers[shell](await loadCommands())));
 }
 

@@ -1,5 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import type { Config } from "../../config/config.ts";
+import { located } from "../../config/diagnostics.ts";
 import { formatSpan } from "../../model/clock.ts";
 import { type Environment, splitCertificates } from "../../model/environment.ts";
 import { callersTlsOf, describeBind } from "../../model/listener.ts";
@@ -20,16 +21,23 @@ export function checkConfig({ file, config, warnings }: Run): Check[] {
   return [
     checked(file, ok(`${counts}, hash ${hash}`)),
     checked("secrets", ok(`${describeOrigins(config)}, as ${describeUser()}`)),
-    ...(warnings.length === 0 ? [] : [checked(file, describeWarnings(warnings))]),
+    ...checkWarnings(file, warnings),
     ...environments.flatMap(checkSiteFolder),
     ...environments.flatMap(findGaps),
   ];
 }
 
-function describeWarnings(warnings: Run["warnings"]): CheckResult {
+/** A warning; of several only their codes, so that what fails is not below them. */
+function checkWarnings(file: string, warnings: Run["warnings"]): Check[] {
+  const [first, ...more] = located(warnings);
+  if (first === undefined) return [];
+  if (more.length === 0) {
+    const { path, line, message, fix } = first;
+    return [checked(path === "" ? file : `${path} (line ${line})`, warn(message, fix))];
+  }
   const codes = [...new Set(warnings.map(({ code }) => code))].sort();
-  const detail = `${countOf(warnings.length, "warning")} (${codes.join(", ")})`;
-  return warn(detail, "countersign check says what to do about each");
+  const detail = `${warnings.length} warnings (${codes.join(", ")})`;
+  return [checked(file, warn(detail, "countersign check says what to do about each"))];
 }
 
 function checked(subject: string, result: CheckResult, environment?: string): Check {

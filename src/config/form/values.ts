@@ -47,7 +47,7 @@ function faultOfBind(text: string): Read<Bind> {
   const [, scheme, host = "", port] = /^([a-z]+:\/\/)?([A-Za-z0-9.-]*|\[.+\])(?::(\d+))?\/?$/.exec(text) ?? [];
   if (scheme !== undefined && port !== undefined) return { message: "this is no URL", fix: `write ${host}:${port}` };
   if (/^\d+$/.test(host)) return { message: "there is no host", fix: `write 127.0.0.1:${port ?? host}` };
-  if (host !== "") return { message: "there is no port", fix: `add one, like ${host}:7411` };
+  if (host !== "") return { message: "there is no port", fix: `add a port, like ${host}:7411` };
   return { fix: "write an address and a port, like 127.0.0.1:7411, or a socket, like unix:/run/countersign/app.sock" };
 }
 

@@ -84,7 +84,7 @@ it("the headline is red when callbacks are refused or declined, and not when any
   expect(page).toContain(`Callbacks: 2 × signature_wrong in sandbox, all of ${site}. It is not signed`);
   expect(page.indexOf("1 × declined")).toBeLessThan(page.indexOf("2 × signature_wrong"));
   expect(page).toContain(
-    `Callbacks: 1 × declined in sandbox, all of ${site}. The application answered something else than 2xx. ${application.url}: answered 418. what to do`,
+    `Callbacks: 1 × declined in sandbox, all of ${site}. The application answered something else than 2xx. See the application&#39;s log. ${application.url}: answered 418. what to do`,
   );
   await application.stop();
   await sendJson(callbackPort, freshCallback());

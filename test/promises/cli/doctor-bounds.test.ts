@@ -175,6 +175,7 @@ test("a warning about the configuration as a whole names its file", async () => 
   const checks = checkConfig({
     file,
     ...loaded,
+    warnings: loaded.warnings.filter(({ code }) => code === "mounted_by_subpath"),
     withToken: false,
     allTokens: false,
     clock: systemClock,
@@ -218,24 +219,26 @@ it.each([
   [21, 2],
 ])("a report of %i checks has each failure %i times: beyond 20 checks, again at its end", async (checks, times) => {
   const opened = await openFolder();
-  const baseUrl = `http://127.0.0.1:${await freePort()}`;
-  /** Each site's signatures are a warning, and nobody listens at the service's port. */
-  const configure = (sites: number) => {
-    const site = (n: number) => `S${n}: { keys: [ { identifier: K${n}, secret: { file: DIR/k1 } } ] }`;
-    const all = Array.from({ length: sites }, (_, index) => site(index + 1)).join(", ");
-    return opened.write({
-      environments: { sandbox: `baseUrl: "${baseUrl}", allowPlaintext: true, sites: { ${all} }` },
-    });
+  const [baseUrl, authUrl] = [`http://127.0.0.1:${await freePort()}`, `http://localhost:${await freePort()}`];
+  /** Each route is a warning, since a site has no token; and nobody listens at the service's ports. */
+  const configure = (routes: number) => {
+    const passThrough = Array.from({ length: routes }, (_, n) => `{ prefix: /p${n}/, methods: [ GET ] }`).join(", ");
+    const signing = "S1: { keys: [ { identifier: K1, secret: { file: DIR/k1 } } ] }";
+    const set = "{ name: blue, clientId: c, clientSecret: { file: DIR/k1 }, audience: https://api.example }";
+    const sites = `authUrl: "${authUrl}", sites: { ${signing}, S2: { credentials: [ ${set} ] } }`;
+    const sandbox = `baseUrl: "${baseUrl}", allowPlaintext: true, ${sites}, passThrough: [ ${passThrough} ]`;
+    return opened.write({ environments: { sandbox } });
   };
-  const count = async (sites: number) =>
-    JSON.parse((await runDoctor(["--json", "--config", configure(sites)])).stdout).checks.length;
-  const sites = 1 + checks - (await count(1));
-  const { exitCode, stdout } = await runDoctor(["--config", configure(sites)]);
+  const count = async (routes: number) =>
+    JSON.parse((await runDoctor(["--json", "--config", configure(routes)])).stdout).checks.length;
+  const routes = 1 + checks - (await count(1));
+  const { exitCode, stdout } = await runDoctor(["--config", configure(routes)]);
   const lines = stdout.split("\n");
   expect(exitCode).toBe(1);
   const failures = lines.filter((line) => line.startsWith("fail"));
-  expect([new Set(failures).size, failures.length]).toEqual([1, times]);
+  expect(failures.length).toBe(new Set(failures).size * times);
+  expect(failures.length).toBeGreaterThan(0);
   const last = lines.findLastIndex((line) => /^(ok|warn|fail|skip) /.test(line));
   expect(lines[last]?.startsWith("fail")).toBe(times === 2);
-  expect(lines.indexOf("Failed:")).toBe(times === 2 ? last - 1 : -1);
+  expect(lines.indexOf("Failed:")).toBe(times === 2 ? last - new Set(failures).size : -1);
 });

@@ -51,13 +51,13 @@ it("asks at the address of --admin, and then needs no configuration", async () =
   expect(byName).toEqual({ ...said, stdout: `/readyz at localhost:${port}: 200 ok\n` });
   const wrong = await health(nowhere, "--admin", "localhost");
   expect({ ...wrong, stderr: "" }).toEqual({ exitCode: 2, stdout: "", stderr: "" });
-  expect(wrong.stderr).toContain("Please write an address and a port");
+  expect(wrong.stderr).toContain("Please add a port, like localhost:7411.");
 });
 
 it.each([
   { yaml: "admin: {", says: ": admin.bind cannot be read: correct the YAML." },
   { yaml: "listeners: []", says: ': admin.bind cannot be read: write admin: { bind: ":7412" }.' },
-  { yaml: "admin: { bind: here }", says: ": admin.bind cannot be read: write an address and a port, like" },
+  { yaml: "admin: { bind: here }", says: ": admin.bind cannot be read: add a port, like here:7411." },
   { yaml: 'admin: { bind: ":0" }', says: ": admin.bind takes any free port, so it cannot be asked: name one." },
   { yaml: undefined, says: " cannot be read (ENOENT): give the path of serve's configuration.\n" },
 ])("refuses a configuration without a usable admin.bind: $yaml", async ({ yaml, says }) => {
