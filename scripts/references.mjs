@@ -5,6 +5,7 @@ import { createMetrics } from "../dist/adapters/stats/metrics.js";
 import { createCommands } from "../dist/cli/program.js";
 import { jsonSchema } from "../dist/config/form/schema.js";
 import { failures } from "../dist/model/errors.js";
+import { inSentences } from "../dist/model/service-answer.js";
 import { describeForModels } from "./site/llms.ts";
 
 const code = (text) => `\`${text}\``;
@@ -35,9 +36,9 @@ function linkCitations(text, page) {
 }
 
 function describeFailures() {
-  const sections = Object.entries(failures).map(([name, { status, outcomes, title, meaning }]) => {
+  const sections = Object.entries(failures).map(([name, { status, outcomes, title, meaning, fix }]) => {
     const statuses = { target_not_allowed: "400 or 403", guarantee_not_given: "400 or 425" }[name] ?? status;
-    return `## ${code(name)}\n\n**${statuses}, ${outcomes.map(code).join(" or ")}: ${title}.** ${meaning}`;
+    return `## ${code(name)}\n\n**${statuses}, ${outcomes.map(code).join(" or ")}: ${title}.** ${inSentences({ detail: meaning, fix })}`;
   });
   return sections.join("\n\n");
 }

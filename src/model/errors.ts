@@ -4,6 +4,7 @@
  */
 
 import type { HeaderLines } from "../http/headers.ts";
+import { fixOfClock } from "./clock.ts";
 
 /**
  * What is known about the request's effect on the service, over all attempts together.
@@ -15,7 +16,7 @@ import type { HeaderLines } from "../http/headers.ts";
  */
 export type Outcome = "answered" | "unknown" | "not_sent";
 
-/** One row of the failure table: HTTP status, RFC 9457 title, the outcomes it can have, and what it means. */
+/** One row of the failure table: HTTP status, RFC 9457 title, the outcomes it can have, what it means, and what to do. */
 export interface Failure {
   /** Set if only requests with `Countersign-Once`, only callbacks, or only settlements on the status port can fail with this code. */
   readonly only?: "once" | "callback" | "settlement";
@@ -23,9 +24,16 @@ export interface Failure {
   readonly title: string;
   readonly outcomes: readonly Outcome[];
   readonly meaning: string;
+  /** What to do, for the operator; a clause. Undefined if that depends on the cause, or if there is nothing to do. */
+  readonly fix?: string;
 }
 
 const unknown = ["unknown"] as const;
+
+const thenLook = "look for the order before it is sent again";
+const seeRedis = "it needs tokens.cache: redis; countersign doctor says what is wrong with that Redis";
+const seeToken = "see the line token_requested, which says why and what to do";
+const seeApplication = "see the application's log";
 
 /**
  * Codes in the order of the reference. A row without outcomes has `not_sent` alone. `target_not_allowed` is 403 when the
@@ -36,54 +44,64 @@ const rows = {
     status: 400,
     title: "Malformed request",
     meaning: "The request is not well-formed HTTP/1.1, or a Countersign header is misspelt or has an impossible value.",
+    fix: "correct the part that the cause names; of TLS or HTTP/2, the client has to speak plain HTTP/1.1",
   },
   guarantee_not_given: {
     status: 400,
     title: "Guarantee not given",
     meaning:
       "A header asks for a guarantee that Countersign does not give for it, such as Idempotency-Key without `once.header`, and `forwardHeaders` does not pass it on (400). An order came as early data of TLS (425, RFC 8470).",
+    fix: "leave that header out, or list it in forwardHeaders",
   },
   body_not_json: {
     status: 400,
     title: "Body is not a JSON object",
     meaning: "The body is not one flat JSON object in valid UTF-8 (RFC 8259), without a byte order mark.",
+    fix: "send one JSON object in UTF-8",
   },
   duplicate_parameter: {
     status: 400,
     title: "Parameter given twice",
     meaning: "Two names are equal after JSON unescaping.",
+    fix: "send each name once",
   },
   secret_in_body: {
     status: 400,
     title: "Secret in the body",
     meaning:
       "A parameter is called `secret_key` (spec 5.2 step 1), or its value is a secret of the listener's environment: an HMAC key, a client secret, a private key, a proxy's credentials.",
+    fix: "leave the key or secret out: Countersign proves who the site is",
   },
   query_not_allowed: {
     status: 400,
     title: "Query string not allowed",
     meaning:
       "The request target has a query. Countersign takes the parameters of every version from the body alone; from version 3.0 on the service does, too (spec 9). A look-up of a once key has `?answer` or none.",
+    fix: "send the parameters in the body",
   },
   target_not_allowed: {
     status: 400,
     title: "Request target not allowed",
     meaning: "The path is not made of plain segments (400), or the target or Host names a foreign host (403).",
+    fix: "send plain paths, to this listener's own host; its hosts may have more names",
   },
   operation_not_allowed: {
     status: 403,
     title: "Operation not allowed",
     meaning: "The operation is not in the environment's `operations`.",
+    fix: "correct the path, or add the operation to the environment's operations",
   },
   site_not_configured: {
     status: 403,
     title: "Site not configured",
     meaning: "The environment of this listener has no such site or key.",
+    fix: "name a site that the environment has, or configure this one",
   },
   auth_not_configured: {
     status: 403,
     title: "Authentication method not configured",
     meaning: "The site has no such method of authentication.",
+    fix: "name a site that has this method, or configure it",
   },
   method_not_allowed: {
     status: 405,
@@ -91,101 +109,120 @@ const rows = {
     meaning:
       "Operations are called with POST, a pass-through route with its `methods`, a once key is looked up with GET; a CONNECT means that an https URL came " +
       "through a proxy setting.",
+    fix: "send POST to operations; of CONNECT, write http:// and not https://",
   },
   caller_not_authenticated: {
     status: 407,
     title: "Caller not authenticated",
     meaning: "The request has no token that the listener knows.",
+    fix: "send the token of one of the listener's callers",
   },
   caller_not_known: {
     status: 403,
     title: "Caller not known",
     meaning:
       "The client certificate comes from a known authority, but its names match no caller of the listener, or several.",
+    fix: "configure one name of the certificate as a caller's",
   },
   caller_not_allowed: {
     status: 403,
     title: "Caller not allowed",
     meaning: "The operation or the site is not in the caller's `operations` or `sites`.",
+    fix: "add it to the caller's operations or sites",
   },
   caller_rate_limited: {
     status: 429,
     title: "Caller makes too many requests",
     meaning: "The caller makes more than its `requestsPerSecond`.",
+    fix: "send less, or raise the caller's requestsPerSecond",
   },
   request_timeout: {
     status: 408,
     title: "Request not received in time",
     meaning:
       "The request's head or body arrived too slowly. A connection on which nothing was sent is closed in silence.",
+    fix: "see what holds up the caller or its network",
   },
   body_too_large: {
     status: 413,
     title: "Body too large",
     meaning: "The body exceeds `limits.bodyBytes`.",
+    fix: "send less, or raise limits.bodyBytes",
   },
   media_type_not_supported: {
     status: 415,
     title: "Media type not supported",
     meaning: "Content-Type is not application/json (charset utf-8 or none), or the body is compressed.",
+    fix: "send Content-Type: application/json, in UTF-8, uncompressed; curl -d alone sends a form",
   },
   expectation_not_supported: {
     status: 417,
     title: "Expectation not supported",
     meaning: "An Expect header other than 100-continue.",
+    fix: "leave Expect out",
   },
   headers_too_large: {
     status: 431,
     title: "Header section too large",
     meaning: "More than 100 header lines or more than 16 KiB of them.",
+    fix: "send fewer headers: at most 100 lines, 16 KiB",
   },
   null_value: {
     status: 422,
     title: "Parameter is null",
     meaning: "Every value is sent as a string (spec 2.1), and null has no string form.",
+    fix: "leave the parameter out, or give it a value",
   },
   nested_value: {
     status: 422,
     title: "Parameter is not a plain value",
     meaning: "A value is an object or an array; parameters are flat (spec 2.1).",
+    fix: "send a plain value",
   },
   decimal_invalid: {
     status: 422,
     title: "Amount is not a decimal with two digits",
     meaning:
       "A DECIMAL parameter cannot be written with exactly two digits after the point without rounding (spec 5.2).",
+    fix: "send an amount with two digits after the point",
   },
   number_out_of_range: {
     status: 422,
     title: "Number out of range",
     meaning: "A number would take more than 64 digits when written without an exponent.",
+    fix: "send a shorter number",
   },
   character_not_allowed: {
     status: 422,
     title: "Character not allowed in a signed value",
     meaning:
       "HMAC only: a value has a character other than letters, digits, hyphen, underscore and period (spec 5.2 rule 3).",
+    fix: "send letters, digits, hyphen, underscore and period alone, or use OAuth",
   },
   name_not_allowed: {
     status: 422,
     title: "Parameter name not allowed",
     meaning:
       "A name is empty, longer than 256 characters, or has a character outside A-Z a-z 0-9 _ . and -, or is that of a Countersign header.",
+    fix: "rename the parameter",
   },
   version_mismatch: {
     status: 422,
     title: "Version differs from the site's",
     meaning: "The body's `version` is not the site's.",
+    fix: "leave version out",
   },
   site_conflict: {
     status: 422,
     title: "Two different sites named",
     meaning: "Countersign-Site and the body's `site_identifier` mean different sites or different keys.",
+    fix: "name one site",
   },
   site_required: {
     status: 422,
     title: "Site required",
     meaning: "No site was named, and the environment has neither a `defaultSite` nor exactly one site.",
+    fix: "name a site in Countersign-Site, or set defaultSite",
   },
   upstream_unreachable: {
     status: 502,
@@ -196,6 +233,7 @@ const rows = {
     status: 502,
     title: "Credentials refused by the authorization server",
     meaning: "The authorization server refused every credential set of the site.",
+    fix: seeToken,
   },
   upstream_reset: {
     status: 502,
@@ -203,33 +241,39 @@ const rows = {
     outcomes: unknown,
     meaning:
       "The connection was reset or closed after bytes were written and before the answer was complete. Over TLS a close completes no answer.",
+    fix: `see what breaks the connection: the service, or a balancer or firewall before it; ${thenLook}`,
   },
   upstream_bad_response: {
     status: 502,
     title: "Answer of the service not understood",
     outcomes: unknown,
     meaning: "The service's answer is not HTTP/1.1, or not to this request.",
+    fix: `see who answers there, and with what; ${thenLook}`,
   },
   token_unavailable: {
     status: 503,
     title: "No token available",
     meaning: "No valid token, and the authorization server did not issue one in time.",
+    fix: seeToken,
   },
   overloaded: {
     status: 503,
     title: "Too many requests at once",
     meaning: "More connections, requests in flight or buffered bytes than the limits allow.",
+    fix: "send less at once, or raise the limit that the cause names",
   },
   draining: {
     status: 503,
     title: "Shutting down",
     meaning: "The process ends: the time for open requests is over, or a second signal has ended it.",
+    fix: "send it to another process: this one ends",
   },
   body_incomplete: {
     status: 400,
     title: "Body not received in full",
     outcomes: unknown,
     meaning: "Pass-through routes only: the body broke off or stood still after the head was sent.",
+    fix: `see why the caller broke off; ${thenLook}`,
   },
   upstream_timeout: {
     status: 504,
@@ -237,6 +281,7 @@ const rows = {
     outcomes: ["unknown", "not_sent"],
     meaning:
       "The deadline passed, or the process ended before (`cause: shutdown`): `unknown` if a byte was written, `not_sent` if not.",
+    fix: `see whether the service, or what stands before it, is slow; ${thenLook}`,
   },
   already_sent: {
     only: "once",
@@ -244,18 +289,21 @@ const rows = {
     title: "Already sent",
     meaning:
       "A request with this Countersign-Once was sent before, and its answer is not known or not kept; `first` says what is.",
+    fix: "leave it: no second order was sent, and the answer says what is known of the first",
   },
   once_in_progress: {
     only: "once",
     status: 409,
     title: "First request in progress",
     meaning: "The first request with this Countersign-Once is still under way at this one's deadline.",
+    fix: "send it again later, with the same key",
   },
   once_key_reused: {
     only: "once",
     status: 422,
     title: "Key of another request",
     meaning: "This Countersign-Once belongs to a request with another operation or other parameters.",
+    fix: "give each order a key of its own",
   },
   once_unavailable: {
     only: "once",
@@ -263,6 +311,7 @@ const rows = {
     title: "Repetitions cannot be recognised",
     meaning:
       "Whether this Countersign-Once was used cannot be looked up or kept: there is no Redis, it does not answer, or no replica confirms the key.",
+    fix: seeRedis,
   },
   outcome_not_listed: {
     only: "settlement",
@@ -294,12 +343,14 @@ const rows = {
     status: 422,
     title: "Callback too old",
     meaning: "A genuine callback was signed longer ago than `callbacks.remember`: it may have been delivered before.",
+    fix: "look for the order",
   },
   callback_too_early: {
     only: "callback",
     status: 503,
     title: "Callback from the future",
     meaning: "A genuine callback's timestamp is more than 10 minutes ahead of this clock: one of the two is wrong.",
+    fix: `see this machine's clock: ${fixOfClock}`,
   },
   callback_replayed: {
     only: "callback",
@@ -318,6 +369,7 @@ const rows = {
     status: 503,
     title: "Replays cannot be recognised",
     meaning: "With `replay: strict`: whether the callback was delivered before is not known.",
+    fix: seeRedis,
   },
   application_unreachable: {
     only: "callback",
@@ -332,6 +384,7 @@ const rows = {
     outcomes: unknown,
     meaning:
       "After bytes of a callback were written, the application's connection broke, or its answer is not HTTP/1.1 or too long.",
+    fix: seeApplication,
   },
   application_timeout: {
     only: "callback",
@@ -339,12 +392,14 @@ const rows = {
     title: "No answer of the application in time",
     outcomes: ["unknown", "not_sent"],
     meaning: "A callback's `application.timeout` passed: `unknown` if a byte was written, `not_sent` if not.",
+    fix: `${seeApplication}, or raise its timeout`,
   },
   internal: {
     status: 500,
     title: "Internal error",
     outcomes: ["not_sent", "unknown"],
     meaning: "A defect in Countersign.",
+    fix: "report the line of its defect",
   },
 } as const satisfies Record<string, Omit<Failure, "outcomes"> & Partial<Failure>>;
 

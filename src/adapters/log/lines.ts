@@ -1,5 +1,6 @@
 import { describeSkew, formatSpan } from "../../model/clock.ts";
 import { applicationOf, describeUnreachable, type Peer, serviceOf } from "../../model/connect-failure.ts";
+import { failures } from "../../model/errors.ts";
 import {
   type CallbackFinished,
   type Event,
@@ -10,7 +11,7 @@ import {
   tokenOutages,
 } from "../../model/events.ts";
 import { claimsNodeName, describeRedisFailure, isAnswer, type RedisEvent } from "../../model/redis-access.ts";
-import { explainAnswer, explainCallback, fixes } from "../../model/service-answer.ts";
+import { explainAnswer, explainCallback } from "../../model/service-answer.ts";
 
 /** The level of a line for the end of a request or callback. */
 type EndLevel = "info" | "warn" | "error";
@@ -259,7 +260,7 @@ export function adviceOn(event: RequestFinished | CallbackFinished, redis: Redis
   if (cause === "slow caller" || cause === "shutdown" || code?.endsWith("_unreachable")) return "";
   if (isOfRedis(event) && redis !== undefined) return `; ${describeRedisFailure(redis)}`;
   const place = server === undefined ? "" : `${server}: `;
-  const fix = event.kind === "callback_finished" ? explainCallback(event.result).fix : code && fixes[code];
+  const fix = event.kind === "callback_finished" ? explainCallback(event.result).fix : code && failures[code].fix;
   if (fix !== undefined) return `; ${place}${fix}`;
   if (event.kind === "callback_finished" || code !== undefined || server === undefined) return "";
   const { environment, auth, contentType } = event;

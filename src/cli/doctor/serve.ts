@@ -8,7 +8,7 @@ import { type FailureCode, failures } from "../../model/errors.ts";
 import { tokenOutages } from "../../model/events.ts";
 import { type Bind, describeBind } from "../../model/listener.ts";
 import { listNames } from "../../model/names.ts";
-import { explainAnswer, explainCallback, fixes } from "../../model/service-answer.ts";
+import { explainAnswer, explainCallback } from "../../model/service-answer.ts";
 import { askAdmin } from "../ask.ts";
 import { printable } from "../terminal.ts";
 import { boundMs, type Check, type CheckResult, fail, ok, type Run, skip, timed, toCheck, warn } from "./check.ts";
@@ -204,5 +204,5 @@ function fixOf(code: string, cause: string, service: Peer): string | undefined {
   if (tokenOutages.some((each) => each === code)) return "see the lines of the token above";
   if (code === "once_unavailable") return seeRedis;
   if (code === "upstream_unreachable") return explainConnectFailure(cause, service)?.fix;
-  return fixes[code as FailureCode];
+  return failures[code as FailureCode].fix;
 }

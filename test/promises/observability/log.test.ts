@@ -8,10 +8,9 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { FaultAction } from "../../../simulator/src/service/fault.ts";
 import { createLogging } from "../../../src/adapters/log/logger.ts";
-import { requestFailureCodes } from "../../../src/model/errors.ts";
+import { failures, requestFailureCodes } from "../../../src/model/errors.ts";
 import type { Event } from "../../../src/model/events.ts";
 import { Secret } from "../../../src/model/secret.ts";
-import { fixes } from "../../../src/model/service-answer.ts";
 import { call, order } from "../../../testkit/call.ts";
 import {
   authority,
@@ -463,7 +462,7 @@ describe("who called", () => {
     expect(line).toMatchObject({ callerAddress: "127.0.0.1", listener: "127.0.0.1:0", ...failure });
     expect(line.cause).toMatch(/^HPE_[A-Z_]+$/);
     expect(line.message).toBe(
-      `request without a head: 400 malformed_request (${line.cause}), not_sent; ${fixes.malformed_request}`,
+      `request without a head: 400 malformed_request (${line.cause}), not_sent; ${failures.malformed_request.fix}`,
     );
     for (const name of ["method", "target"]) expect(line).not.toHaveProperty(name);
   });
@@ -527,7 +526,7 @@ describe("the target", () => {
     const line = await lineAfter(({ port }) => sendRaw(port, connect));
     expect(line).toMatchObject({
       method: "CONNECT",
-      message: `CONNECT: 405 method_not_allowed, not_sent; ${fixes.method_not_allowed}`,
+      message: `CONNECT: 405 method_not_allowed, not_sent; ${failures.method_not_allowed.fix}`,
     });
     expect(line).not.toHaveProperty("target");
   });
@@ -625,7 +624,7 @@ it.each(hosts)(
     expect(request.server).toMatch(/^https?:\/\/(127\.0\.0\.1|localhost):\d+$/);
     expect(access).toMatchObject({ code: "token_unavailable", cause: request.cause });
     expect(access.message).toBe(
-      `create_order for ${oauthSite}: 503 token_unavailable (authorization server: ${request.cause}), not_sent; ${fixes.token_unavailable}`,
+      `create_order for ${oauthSite}: 503 token_unavailable (authorization server: ${request.cause}), not_sent; ${failures.token_unavailable.fix}`,
     );
     expect(access.tokenWaitMs).toBeGreaterThan(0);
     expect(access).not.toHaveProperty("credential");

@@ -3,7 +3,7 @@ import { sectionOn } from "../../../model/documents.ts";
 import { type FailureCode, failures, isMistake } from "../../../model/errors.ts";
 import { forgeryReasons, tokenOutages } from "../../../model/events.ts";
 import { describeRedisFailure } from "../../../model/redis-access.ts";
-import { explainAnswer, explainCallback, fixes, inSentences } from "../../../model/service-answer.ts";
+import { explainAnswer, explainCallback, inSentences } from "../../../model/service-answer.ts";
 import type { RecentFailure } from "../recent-requests.ts";
 import type { RedisStatus, SiteStatus, StatusSnapshot } from "../stats.ts";
 import { groupBy, sumOf } from "../sums.ts";
@@ -132,11 +132,11 @@ function explain(recent: Recent, kinds: Kinds, redis: readonly RedisStatus[]): H
     case "upstream_timeout": {
       const awaited = missing[cause];
       const hasFix = !["no connection", "slow caller", "shutdown"].includes(cause);
-      return awaited && sayOf(recent, failure, awaited, hasFix ? fixes[what] : undefined);
+      return awaited && sayOf(recent, failure, awaited, hasFix ? failures[what].fix : undefined);
     }
     case "upstream_reset":
     case "upstream_bad_response":
-      return `${failures[what].meaning} ${sayOf(recent, failure, fixes[what] ?? cause)}`;
+      return `${failures[what].meaning} ${sayOf(recent, failure, failures[what].fix ?? cause)}`;
     case "once_unavailable":
       return cause === "tokens.cache" ? withoutRedis : describeRedis(keysNode(redis));
     case "malformed_request":
