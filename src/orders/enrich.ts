@@ -109,7 +109,7 @@ function faultOfAmount(text: string): string {
   const at = beginning.exec(text)?.[0].length ?? 0;
   const wrong = text[at];
   if (wrong === undefined && /\d$/.test(text))
-    return "No digit but 0 may follow the second one after the point, because nothing is rounded.";
+    return "Send two digits after the point: a third one may only be 0, because nothing is rounded.";
   if (wrong === undefined) return "It ends where a digit has to follow.";
   const kind = kinds[wrong] ?? (/\d/.test(wrong) ? "a digit after a leading 0" : "neither a digit nor the point");
   return `Its character ${at + 1} is ${kind}.`;

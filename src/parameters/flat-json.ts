@@ -261,7 +261,7 @@ export class FlatJson {
 
   #fail(what: string, at = this.#at): ProxyError {
     const ended = at < this.#text.length ? "" : ", where the body ends";
-    const found = `${what} at character ${this.characterAt(at)}${ended}`;
+    const found = this.#text === "" ? "it is empty" : `${what} at character ${this.characterAt(at)}${ended}`;
     return refuseText(`The body is not JSON: ${found}`, found);
   }
 }

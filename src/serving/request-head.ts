@@ -53,8 +53,21 @@ function checkMethod(
   const detail =
     method === "CONNECT"
       ? `${explainTunnel(target)} Set your base URL to ${url}.`
-      : `Operations are called with POST, not with ${method}.${passed}${method === "OPTIONS" ? explainPreflight(headers) : ""}`;
+      : `Operations are called with POST, not with ${method}.${passed}${explainTarget(target)}${method === "OPTIONS" ? explainPreflight(headers) : ""}`;
   throw new ProxyError("method_not_allowed", detail, { headers: ["Allow", "POST"] });
+}
+
+/** The settings of the ports on which these are read. */
+const elsewhere = new Map([
+  ["/metrics", "admin.bind"],
+  ["/livez", "admin.bind"],
+  ["/readyz", "admin.bind"],
+  ["/status", "status.bind"],
+]);
+
+function explainTarget(target: string): string {
+  const setting = elsewhere.get(target);
+  return setting === undefined ? "" : ` ${target} is at the port of ${setting}.`;
 }
 
 /** The port of the tunnel's target shows the scheme of the client's URL (RFC 9110 section 9.3.6). */
@@ -136,9 +149,14 @@ function explainContentType(type: string | undefined, isRepeated: boolean): stri
       ? "Content-Type names another charset; send the body in UTF-8, and leave it out"
       : "Content-Type has another parameter than charset=utf-8; leave it out";
   }
-  const isForm = /^application\/x-www-form-urlencoded\b/i.test(type);
-  if (isForm) return `Content-Type is application/x-www-form-urlencoded (curl -d sends that); ${fix}`;
-  return `Content-Type is not JSON in UTF-8; ${fix}`;
+  const media = mediaTypeOf(type)?.toLowerCase() ?? "no media type";
+  const ofCurl = media === "application/x-www-form-urlencoded" ? " (curl -d sends that)" : "";
+  return `Content-Type is ${media}${ofCurl}; ${fix}`;
+}
+
+/** Without parameters; undefined unless it is one, and short. */
+function mediaTypeOf(type: string): string | undefined {
+  return /^[\w.+-]{1,40}\/[\w.+-]{1,60}(?=[ \t]*(?:;|$))/.exec(type)?.[0];
 }
 
 /** @param headers of the answer (RFC 9110 sections 12.5.3 and 15.5.16) */

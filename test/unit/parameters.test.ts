@@ -96,7 +96,7 @@ describe("a refusal says where the fault is, and never shows the value", () => {
     ['{"card":["secret"}', 'expected "," or "]" at character 18'],
     ['{"card":{"secret":1]}', 'expected "," or "}" at character 20'],
     ['{"card":1}secret', "expected nothing after the object at character 11"],
-    ["", "expected a value at character 1, where the body ends"],
+    ["", "it is empty"],
   ])("says what was expected and where, never what was there: %s", (text, what) => {
     const { message } = refusal(text);
     expect(message).toBe(`The body is not JSON: ${what}.`);

@@ -45,7 +45,7 @@ describe("the Content-Type", () => {
       /^Content-Type is application\/x-www-form-urlencoded \(curl -d sends that\);/,
     ],
     [["Application/X-WWW-Form-URLEncoded; charset=utf-8"], /\(curl -d sends that\);/],
-    [["text/json"], /^Content-Type is not JSON in UTF-8; Countersign takes application\/json\. Add -H '.*'\.$/],
+    [["text/json"], /^Content-Type is text\/json; Countersign takes application\/json\. Add -H '.*'\.$/],
     [
       ["application/json; charset=iso-8859-1"],
       /^Content-Type names another charset; send the body in UTF-8, and leave it out\.$/,
@@ -55,7 +55,8 @@ describe("the Content-Type", () => {
       ["application/json; charset=utf-8; v=2"],
       /^Content-Type has another parameter than charset=utf-8; leave it out\.$/,
     ],
-    [["application/json-patch; charset=x"], /^Content-Type is not JSON in UTF-8; .* Add -H '.*'\.$/],
+    [["application/json-patch; charset=x"], /^Content-Type is application\/json-patch; .* Add -H '.*'\.$/],
+    [["no type at all"], /^Content-Type is no media type; /],
     [["application/json", "application/json"], /^Content-Type was given more than once;.* once\.$/],
   ])("%j is explained", (types, message) => {
     const headers = types.map((type): HeaderLine => ["content-TYPE", type]);

@@ -118,7 +118,10 @@ export function plain(status: number, text: string): Page {
   return { status, contentType: "text/plain; charset=utf-8", text: `${text}\n` };
 }
 
-const onlyReads: Page = { ...plain(405, "Only GET and HEAD are answered here."), allow: "GET, HEAD" };
+const onlyReads: Page = {
+  ...plain(405, "Only GET and HEAD are answered here; orders go to a listener's port."),
+  allow: "GET, HEAD",
+};
 
 const onlyPosts: Page = { ...plain(405, "Only POST is answered here."), allow: "POST" };
 const onlyJson = plain(415, "Send the body as JSON, with Content-Type: application/json.");

@@ -103,6 +103,9 @@ const failuresOfTheRequest = [
     const detail = new RegExp(`^Operations are called with POST, not with ${method}\\.`);
     return failing("method_not_allowed", 405, method, detail, { method, body: "" });
   }),
+  failing("method_not_allowed", 405, "a scrape of this port", / \/metrics is at the port of admin\.bind\./, {
+    raw: `GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${withReference}\r\n\r\n`,
+  }),
   failing(
     "method_not_allowed",
     405,
