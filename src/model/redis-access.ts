@@ -125,6 +125,8 @@ interface Refusal {
   readonly fix: string;
 }
 
+type RedisFailure = Pick<RedisSnapshot, "address" | "failure" | "cause">;
+
 const partDown: Refusal = {
   detail: "a part of it is down",
   fix: "see CLUSTER INFO, or INFO replication, and bring it back",
@@ -167,16 +169,20 @@ const wrongLogin: Refusal = {
 };
 
 /** Which Redis is down, why, and what to do, for people. */
-export function describeRedisFailure({
-  address,
-  failure,
-  cause,
-}: Pick<RedisSnapshot, "address" | "failure" | "cause">): string {
+export function describeRedisFailure(known: RedisFailure): string {
+  const { detail, fix } = explainRedisFailure(known);
+  return `${known.address}: ${detail}${fix === undefined ? "" : `; ${fix}`}`;
+}
+
+export function explainRedisFailure({ address, failure, cause }: RedisFailure): {
+  readonly detail: string | undefined;
+  readonly fix?: string;
+} {
   const refusal = cause === "WRONGPASS" ? wrongLogin : failure && redisRefusals[failure];
-  if (refusal !== undefined) return `${address}: ${refusal.detail} (${cause ?? failure}); ${refusal.fix}`;
-  if (failure === "timeout") return `${address}: no answer in time; see what keeps it, or the way to it, busy`;
+  if (refusal !== undefined) return { ...refusal, detail: `${refusal.detail} (${cause ?? failure})` };
+  if (failure === "timeout") return { detail: "no answer in time", fix: "see what keeps it, or the way to it, busy" };
   const found = cause && explainConnectFailure(cause, { place: address, setting: "redis", tlsSetting: "redis.tls" });
-  return found ? `${address}: ${found.detail}; ${found.fix}` : `${address}: ${cause ?? failure}`;
+  return found || { detail: cause ?? failure };
 }
 
 /** Events of Redis. `node` as in `RedisSnapshot`. */

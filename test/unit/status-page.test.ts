@@ -61,11 +61,13 @@ describe("the status page", () => {
   });
 
   it("lists all failures in one table, newest first, and None if there are none", () => {
-    const [none, some] = [quietNight, badNight].map((night) => {
+    const [none, elsewhere, some] = [{ ...quietNight, callbacks: [] }, quietNight, badNight].map((night) => {
       const [, failures = ""] = /<h2 id="failures">Failures<\/h2>(.*?)<\/section>/s.exec(renderPage(night).html) ?? [];
       return failures;
     });
     expect(none).toContain("None.");
+    expect(elsewhere).toContain('Those of callbacks are among the <a href="#callbacks">callbacks</a>.');
+    expect(elsewhere).not.toContain("None.");
     const [shown = ""] = (some ?? "").split("<details>");
     expect(shown.match(/<caption>.*?<\/caption>/g)).toEqual(["<caption>Failures, newest first</caption>"]);
     const rows = [...shown.matchAll(/<th role="rowheader".*?<code>(.*?)<\/code>/g)].map(([, what]) => what);
@@ -87,7 +89,9 @@ describe("the status page", () => {
     expect(quiet).toContain('class="verdict headline good"');
     expect(quiet).toContain("No outcome is unknown");
     expect(quiet).not.toContain("Needs attention");
-    expect(bad).toContain("<title>3 unknown · 3 of 1,290 requests failed in the last 5 min · ");
+    expect(bad).toContain(
+      "<title>3 unknown · 3 of 1,290 requests failed in the last 5 min; the last 240 succeeded; a new configuration was refused · ",
+    );
     expect(bad).toContain('class="verdict headline warn"');
     expect(bad.indexOf('id="headline"')).toBeLessThan(bad.indexOf("3 outcomes are unknown"));
     expect(bad.indexOf("3 outcomes are unknown")).toBeLessThan(bad.indexOf("Needs attention"));
@@ -347,9 +351,121 @@ describe("the status page", () => {
     expect(renderPage(over).html).toContain("failed in the last 5 min; it seems to be over</h2>");
   });
 
+  it("says at once in heading and title that the last ones succeeded, of requests and of callbacks", () => {
+    const recent = { requests: 10, ...failuresOf("404", 2), lastFailedAt: ago(5_000), failedInRow: 2 };
+    const shown = (night: StatusSnapshot) => {
+      const { html: page } = renderPage(night);
+      const [, heading] = /id="headline">(.*?)<\/h2>/.exec(page) ?? [];
+      expect(page).toContain(`<title>${heading} · `);
+      return heading;
+    };
+    const given = (succeededSince: number) => withRecent(quietNight, { ...recent, succeededSince });
+    expect(shown(given(0))).toBe("2 of 10 requests failed in the last 5 min");
+    expect(shown(given(1))).toBe("2 of 10 requests failed in the last 5 min; the last one succeeded");
+    expect(shown(given(8))).toBe("2 of 10 requests failed in the last 5 min; the last 8 succeeded");
+    expect(toneShown(given(8))).toBe("bad");
+    const callbacks = withCallbacks(quietNight, { ...recent, ...failuresOf("declined", 2), succeededSince: 3 });
+    expect(shown(callbacks)).toBe("2 of 10 callbacks failed in the last 5 min; the last 3 succeeded");
+    const [{ tokenOutages = [] } = {}] = darkNight.environments;
+    const dark = { ...given(8), environments: given(8).environments.map((each) => ({ ...each, tokenOutages })) };
+    expect(shown(dark)).toBe("2 of 10 requests failed in the last 5 min");
+  });
+
+  it("advises no mend of what works now, and keeps why it failed", () => {
+    const kinds = [
+      { by: "service", what: "404", count: 4 },
+      {
+        by: "countersign",
+        what: "credentials_refused",
+        cause: "HTTP 401",
+        reason: "https://login.example refuses the set (401)",
+        count: 3,
+      },
+      {
+        by: "countersign",
+        what: "once_unavailable",
+        cause: "Redis",
+        reason: "redis://cache:6379: connections are refused (ECONNREFUSED)",
+        count: 2,
+      },
+    ] as const;
+    const linesAfter = (succeededSince: number) => {
+      const recent = { requests: 9 + succeededSince, failures: kinds, failedInRow: 9, succeededSince };
+      const { html: page } = renderPage(withRecent(quietNight, recent));
+      return page.slice(page.indexOf('id="headline"'), page.indexOf('id="requests"')).replace(/<[^>]*>/g, "");
+    };
+    expect(linesAfter(0)).toContain("it does not know the path; correct the path in environments.production.baseUrl.");
+    const after = linesAfter(8);
+    expect(after).toContain("https://api.example/json-api: it does not know the path. what to do");
+    expect(after).toContain(
+      "3 × credentials_refused in production. https://login.example refuses the set (401). Tokens are issued again.",
+    );
+    expect(after).toContain(
+      "2 × once_unavailable in production. redis://cache:6379: connections are refused (ECONNREFUSED). It is back.",
+    );
+  });
+
+  it("names each environment that fails, the worst first", () => {
+    const [environment = expect.unreachable()] = quietNight.environments;
+    const titleOf = (...failed: readonly (readonly [name: string, failed: number, requests: number])[]) => {
+      const environments = failed.map(([name, count, requests]) => ({
+        ...environment,
+        name,
+        recent: { ...environment.recent, requests, ...failuresOf("401", count), succeededSince: 0 },
+      }));
+      const { html: page } = renderPage({ ...quietNight, environments });
+      return [
+        /id="headline">(.*?) in the last 5 min<\/h2>/.exec(page)?.[1],
+        /aria-hidden="true">(.*?)<\/p>/.exec(page)?.[1],
+      ];
+    };
+    expect(titleOf(["sandbox", 6, 6], ["production", 2, 2])).toEqual([
+      "6 of 6 requests failed in sandbox, 2 of 2 in production",
+      "100 %",
+    ]);
+    expect(titleOf(["sandbox", 2, 3], ["production", 1, 1])).toEqual([
+      "1 of 1 request failed in production, 2 of 3 in sandbox",
+      "100 %",
+    ]);
+    expect(titleOf(["sandbox", 2, 3], ["production", 1, 60])[0]).toBe("2 of 3 requests failed in sandbox");
+    expect(titleOf(["a", 4, 4], ["b", 3, 4], ["c", 2, 4], ["d", 2, 5])[0]).toBe(
+      "4 of 4 requests failed in a, 3 of 4 in b, 2 of 4 in c and 1 more",
+    );
+  });
+
+  it("has one bullet for one cause, however many sets it concerns", () => {
+    const [environment = expect.unreachable()] = darkNight.environments;
+    const [outage = expect.unreachable()] = environment.tokenOutages;
+    const detail = "https://login.example refuses the set (401)";
+    const tokenOutages = [
+      { ...outage, sites: ["S1"], sets: ["S1/blue"], lastRequest: { ...unanswered, detail, fix: "compare blue" } },
+      { ...outage, sites: ["S1"], sets: ["S1/green"], lastRequest: { ...unanswered, detail, fix: "compare green" } },
+      { ...outage, sites: ["S2"], sets: ["S2/own"], lastRequest: { ...unanswered, detail, fix: "compare own" } },
+    ];
+    const { html: page } = renderPage({ ...darkNight, environments: [{ ...environment, tokenOutages }] });
+    expect(page.split("No token</strong>")).toHaveLength(2);
+    expect(page.replace(/<[^>]*>|\n/g, "")).toContain(
+      "No token for S1, S2 of production for 17 min:https://login.example refuses the set (401); compare blue. The same of S1/green, S2/own. Their orders",
+    );
+  });
+
+  it("says in short words what callers sent", () => {
+    const mistakes = [
+      ["malformed_request", "HPE_INVALID_METHOD"],
+      ["malformed_request", "HPE_CR_EXPECTED"],
+      ["method_not_allowed", "GET"],
+      ["method_not_allowed", "CONNECT"],
+    ] as const;
+    const failures = mistakes.map(([what, cause]) => ({ by: "countersign", what, cause, count: 2 }) as const);
+    const { html: page } = renderPage(withRecent(quietNight, { requests: 8, failures }));
+    expect(page).toContain("4 × <code>malformed_request</code></strong> in production. 2 × method, 2 × line end.");
+    expect(page).toContain("4 × <code>method_not_allowed</code></strong> in production. 2 × GET, 2 × CONNECT. ");
+    expect(page).not.toContain("HPE_");
+  });
+
   it("begins with the failures of the environment that the headline names", () => {
     const [first = expect.unreachable()] = withRecent(quietNight, {
-      requests: 1,
+      requests: 2,
       ...failuresOf("404", 1),
     }).environments;
     const [second = expect.unreachable()] = withRecent(quietNight, {
@@ -365,7 +481,7 @@ describe("the status page", () => {
     const [environment = expect.unreachable()] = darkNight.environments;
     const [outage = expect.unreachable()] = environment.tokenOutages;
     const tokenOutages = ["S1", "S2", "S3", "S4", "S5"].map((site) => {
-      return { ...outage, sites: [site], lastRequest: { ...unanswered, fix: `mend ${site}` } };
+      return { ...outage, sites: [site], lastRequest: { ...unanswered, detail: site, fix: `mend ${site}` } };
     });
     const { html: page } = renderPage({ ...darkNight, environments: [{ ...environment, tokenOutages }] });
     const lines = [...page.matchAll(/for (S\d) of .*?\n.*?(mend S\d)/g)].map(([, site, fix]) => [site, fix]);
@@ -535,7 +651,7 @@ describe("the status page", () => {
     const over = withRecent(quietNight, {
       failures: [{ by: "countersign", what: "token_unavailable", cause: "HTTP 503", count: 20 }],
     });
-    expect(renderPage(over).html).toContain("</strong> in production (authorization server: HTTP 503).");
+    expect(renderPage(over).html).toContain("</strong> in production. Authorization server: HTTP 503. Tokens are <a");
     for (const badge of ['<span class="badge active">in use</span>', "stands by"]) expect(page).not.toContain(badge);
     expect(renderPage(quietNight).html).toContain('<span class="badge active">in use</span>');
   });
@@ -637,7 +753,10 @@ describe("the status page", () => {
       "upstream_timeout",
       "https://api.example: it had given no answer at the deadline: the order may exist; see whether",
     ],
-    ["upstream_reset", "https://api.example: see what breaks the connection"],
+    [
+      "upstream_reset",
+      "production. https://api.example: the connection broke before its answer was complete: the order may exist; see what breaks the connection",
+    ],
   ])("names the server, and the path where it matters, of %s", (what, words) => {
     const by = what.startsWith("upstream") ? "countersign" : "service";
     const cause = what === "upstream_timeout" ? "no answer" : undefined;
@@ -686,7 +805,7 @@ describe("the status page", () => {
     expect(long.slice(long.indexOf('id="process"'))).toContain("<li>line 2: b</li>");
   });
 
-  it("says of callers' mistakes that they are no outage: amber, no share, and what to do", () => {
+  it("says of callers' mistakes that they are no outage: amber, their share, and what to do", () => {
     const mistakes = [
       { by: "countersign", what: "media_type_not_supported", count: 60 },
       { by: "countersign", what: "method_not_allowed", count: 7 },
@@ -697,7 +816,7 @@ describe("the status page", () => {
     for (const title of [/<title>(.*?) · /, /id="headline">(.*?)<\/h2>/].map((each) => each.exec(page)?.[1])) {
       expect(title).toBe("No request failed in the last 5 min; 67 of 71 were callers’ mistakes");
     }
-    expect(page).toContain('aria-hidden="true">0 %</p>');
+    expect(page).toContain('aria-hidden="true">94 %</p>');
     expect(firstLine(night)).toContain(
       "Callers’ mistakes: <strong>60 × <code>media_type_not_supported</code></strong> in production. Content-Type is not",
     );
@@ -706,9 +825,9 @@ describe("the status page", () => {
     expect(toneShown(withRecent(quietNight, { failures: [{ ...mistakes[0], count: 1 }] }))).toBe("idle");
     const alone = renderPage(withRecent(quietNight, { requests: 67, failures: mistakes })).html;
     expect(alone).toContain("No request failed in the last 5 min; 67 of 67 were callers’ mistakes</h2>");
-    expect(alone).toContain('aria-hidden="true">–</p>');
+    expect(alone).toContain('aria-hidden="true">100 %</p>');
     const both = [...mistakes, { by: "service", what: "503", count: 1 } as const];
-    const mixed = withRecent(quietNight, { requests: 168, failures: both });
+    const mixed = withRecent(quietNight, { requests: 168, failures: both, succeededSince: 0 });
     expect(renderPage(mixed).html).toContain("1 of 101 requests failed in the last 5 min</h2>");
     expect(toneShown(mixed)).toBe("warn");
   });
@@ -747,7 +866,25 @@ describe("the status page", () => {
       "Redis away",
       { ...quietNight, redis: badNight.redis },
       "idle",
-      "No request failed in the last 5 min, but something needs attention",
+      "No request failed in the last 5 min, but Redis is away",
+    ],
+    [
+      "several things amiss",
+      {
+        ...quietNight,
+        credentials: badNight.credentials,
+        redis: badNight.redis,
+        reload: badNight.reload,
+        requests: badNight.requests,
+      },
+      "idle",
+      "No request failed in the last 5 min, but 3 outcomes are unknown, no new token comes for S1000000001/blue, Redis is away and 1 more",
+    ],
+    [
+      "callbacks fail, a configuration was refused",
+      withCallbacks({ ...quietNight, reload: badNight.reload }, failuresOf("declined", 3)),
+      "bad",
+      "3 of 5 callbacks failed in the last 5 min; a new configuration was refused",
     ],
     ["no traffic", withRecent(quietNight, { requests: 0 }), "idle", "No request in the last 5 min"],
     [

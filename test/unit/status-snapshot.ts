@@ -30,6 +30,7 @@ const idle = {
   failingSites: [],
   lastFailedAt: undefined,
   succeededSince: 0,
+  failedInRow: 0,
   notJson: [],
 };
 
@@ -71,6 +72,7 @@ export const quietNight: StatusSnapshot = {
         failingSites: [],
         lastFailedAt: undefined,
         succeededSince: 48_112,
+        failedInRow: 0,
         notJson: [],
         steps: stepsOf((index) => ({ succeeded: 37 + ((index * 7) % 13), mistaken: 0, failed: 0, unknown: 0 })),
       },
@@ -168,6 +170,7 @@ export const badNight: StatusSnapshot = {
       ],
       lastFailedAt: ago(70_000),
       succeededSince: 240,
+      failedInRow: 1,
       steps: environment.recent.steps.map((step, index) =>
         index === 20 ? { succeeded: 30, mistaken: 0, failed: 1, unknown: 2 } : step,
       ),
@@ -273,6 +276,7 @@ export const darkNight: StatusSnapshot = {
     tokenOutages: [
       {
         sites: ["S1000000001", "S1000000002"],
+        sets: ["S1000000001/blue", "S1000000001/green"],
         since: ago(17 * minuteMs),
         lastRequest: unanswered,
         nextTryAt: ago(-9_000),

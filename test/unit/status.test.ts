@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { createMetrics } from "../../src/adapters/stats/metrics.ts";
 import { createReadiness } from "../../src/adapters/stats/readiness.ts";
+import { describeCallbackEnd, RecentRequests } from "../../src/adapters/stats/recent-requests.ts";
 import { createStats, type EnvironmentStatus } from "../../src/adapters/stats/stats.ts";
 import { findSitesWithoutToken } from "../../src/adapters/stats/token-stats.ts";
 import { createWallTime } from "../../src/model/clock.ts";
@@ -169,6 +170,58 @@ describe("the status model", () => {
     model.report(finished({ status: 302, location: "login.corp.example" }));
     const { failures = [] } = (await model.view()).environments[0]?.recent ?? {};
     expect(failures.map(({ server, location }) => server ?? location)).toEqual([...servers, "login.corp.example"]);
+  });
+
+  it("keeps why Redis was away, or no token came, with the failure, though both are back", async () => {
+    const { model } = openModel(environment("sandbox", site("S1", "a")));
+    const away = {
+      node: "cache",
+      address: "redis://cache:6379",
+      failure: "connection",
+      cause: "ECONNREFUSED",
+    } as const;
+    const refused = { by: "countersign", status: 503, outcome: "not_sent" } as const;
+    const keyless = { ...refused, code: "once_unavailable", cause: "Redis" } as const;
+    model.report(finished(keyless));
+    model.report({ kind: "redis_down", ...away, awayMs: undefined });
+    model.report(finished(keyless));
+    model.report({ kind: "redis_up", node: "cache", awayMs: 1 });
+    const detail = "https://login.example refuses the set (401)";
+    model.report({ ...requested("sandbox", "S1/a", "refused"), detail });
+    const tokenless = { ...refused, code: "credentials_refused", cause: "HTTP 401" } as const;
+    model.report(finished(tokenless));
+    model.report(requested("sandbox", "S1/a", "issued"));
+    const { failures = [] } = (await model.view()).environments[0]?.recent ?? {};
+    expect(failures).toMatchObject([
+      { what: "once_unavailable", count: 2, reason: "redis://cache:6379: connections are refused (ECONNREFUSED)" },
+      { what: "credentials_refused", count: 1, reason: detail },
+    ]);
+    model.report(finished(keyless));
+    model.report(finished({ ...tokenless, cause: "HTTP 500" }));
+    const [, , later] = (await model.view()).environments[0]?.recent.failures ?? [];
+    expect(later).toMatchObject({ cause: "HTTP 500", reason: undefined });
+  });
+
+  it("says how many failed in a row, and keeps the method that is not allowed", async () => {
+    const { model } = openModel(environment("sandbox", site("S1", "a")));
+    for (const status of [404, 404, 404, 200, 404, 404, 200]) model.report(finished({ status }));
+    const refused = { by: "countersign", status: 405, outcome: "not_sent", code: "method_not_allowed" } as const;
+    model.report(finished({ ...refused, method: "GET" }));
+    const { recent } = (await model.view()).environments[0] ?? expect.unreachable();
+    expect(recent).toMatchObject({ failedInRow: 2, succeededSince: 1 });
+    expect(recent.failures).toMatchObject([{ what: "404" }, { what: "method_not_allowed", cause: "GET" }]);
+  });
+
+  it("takes a callback of any site for a sign that the application accepts them again", () => {
+    const recent = new RecentRequests();
+    const add = (...[site, result]: Parameters<typeof describeCallbackEnd>) =>
+      recent.add(describeCallbackEnd(site, result) ?? expect.unreachable(), 1, 0);
+    add("S1", "application_unreachable");
+    add("S2", "delivered");
+    expect(recent.view(0).succeededSince).toBe(1);
+    add("S1", "signature_wrong");
+    add("S2", "delivered");
+    expect(recent.view(0).succeededSince).toBe(0);
   });
 
   it("says when the last request failed, and how many have succeeded since", async () => {
@@ -377,8 +430,9 @@ it("a token outage names the sites that requested a token and have none in any s
   const sites = darkNight.environments[0]?.sites ?? [];
   const [blue = expect.unreachable(), green = expect.unreachable()] = darkNight.credentials;
   const { failingSince: since, lastRequest, nextTryAt } = blue;
-  const outages = [{ sites: ["S1000000001", "S1000000002"], since, lastRequest, nextTryAt }];
-  expect(findSitesWithoutToken(sites, [blue, green])).toEqual(outages);
+  const outages = [{ sites: ["S1000000001", "S1000000002"], sets: [blue.credential], since, lastRequest, nextTryAt }];
+  const both = outages.map((outage) => ({ ...outage, sets: [blue.credential, green.credential] }));
+  expect(findSitesWithoutToken(sites, [blue, green])).toEqual(both);
   // The second set has never been tried.
   expect(findSitesWithoutToken(sites, [blue, { ...green, failingSince: undefined }])).toEqual(outages);
   // No token has been requested yet.
@@ -390,7 +444,7 @@ it("a token outage names the sites that requested a token and have none in any s
   // A valid token of one set serves, even if its refresh fails.
   expect(findSitesWithoutToken(sites, [blue, { ...green, token: fresh.token }])).toEqual([]);
   const expired = { ...fresh.token, remainingMs: -1 };
-  expect(findSitesWithoutToken(sites, [{ ...blue, token: expired }, green])).toEqual(outages);
+  expect(findSitesWithoutToken(sites, [{ ...blue, token: expired }, green])).toEqual(both);
 });
 
 it("token outages are told apart by cause, and by set where sets are refused; that of the failing orders is first", () => {

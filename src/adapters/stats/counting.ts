@@ -8,6 +8,7 @@ import {
   statusClass,
   tokenOutages,
 } from "../../model/events.ts";
+import { claimsNodeName, explainRedisFailure } from "../../model/redis-access.ts";
 import type { Metrics } from "./metrics.ts";
 import {
   type Details,
@@ -27,7 +28,9 @@ export type RecentOf = (environment: string, callbacksAt?: string) => RecentRequ
  * events that come with every request are made once (`onceForEach`).
  */
 export function createCounting(metrics: Metrics, recentOf: RecentOf, clock: Clock): Report {
-  const countRequest = createRequestCounting(metrics, recentOf, clock);
+  /** Why Redis servers are away, and authorization servers issue no token: kept with each failure, since it passes. */
+  const reasons = new Map<string, string | undefined>();
+  const countRequest = createRequestCounting(metrics, recentOf, clock, reasons);
   const callbackSeriesOf = onceForEach(
     (
       environment: string,
@@ -54,7 +57,8 @@ export function createCounting(metrics: Metrics, recentOf: RecentOf, clock: Cloc
     upstream_unauthorized: ({ environment, site, auth, attempt }) =>
       metrics.unauthorized.inc({ environment, site, auth, attempt: String(attempt) }),
     clock_skew_measured: ({ environment, skewSeconds }) => metrics.clockSkews.set(environment, skewSeconds),
-    token_requested({ environment, credential, result, durationMs }) {
+    token_requested({ environment, credential, result, durationMs, detail }) {
+      for (const key of [environment, `${environment} ${credential.split("/")[0]}`]) reasons.set(key, detail);
       metrics.tokenRequests.series({ environment, credential, result }).inc(clock.wallMs());
       metrics.tokenRequestDuration.observe({ environment }, durationMs / 1_000);
     },
@@ -62,6 +66,8 @@ export function createCounting(metrics: Metrics, recentOf: RecentOf, clock: Cloc
       metrics.refreshSuppressed.inc({ environment, credential, reason }),
     token_cache_read: ({ tier, result }) => metrics.tokenCache.inc({ tier, result }),
     refresh_lock_tried: ({ result }) => metrics.refreshLock.inc({ result }),
+    redis_down: (event) => reasons.set(event.node, `${event.address}: ${explainRedisFailure(event).detail}`),
+    redis_up: ({ node }) => reasons.set(node, undefined),
     redis_failed: ({ node, failure }) => metrics.redisErrors.inc({ node, kind: failure }),
     redis_evicts: ({ node, evicted }) => metrics.redisEvictedKeys.inc({ node }, evicted),
     spans_exported: ({ count }) => metrics.traceSpans.inc({ result: "exported" }, count),
@@ -90,22 +96,33 @@ const explained: ReadonlySet<string> = new Set<FailureCode>([
 const mostDetails = 50;
 
 /** Returns the same object for equal details; undefined if a request has none, or too many different ones were kept. */
-function createDetails(): (event: RequestFinished, fate: RequestEnd["fate"]) => Details | undefined {
+function createDetails(reasons: Reasons): (event: RequestFinished, fate: RequestEnd["fate"]) => Details | undefined {
   const kept = new Map<string | undefined, Map<string, Details>>();
   return (event, fate) => {
     const { code } = event;
-    const cause = code !== undefined && explained.has(code) ? event.cause : undefined;
+    const isExplained = code !== undefined && explained.has(code);
+    const cause = code === "method_not_allowed" ? event.method : isExplained ? event.cause : undefined;
+    const reason = reasonOf(event, reasons);
     const [server, location, contentType] =
       fate === "succeeded" ? [undefined, undefined, event.contentType] : [event.server, event.location, undefined];
     if ((cause ?? server ?? location ?? contentType) === undefined) return undefined;
     const alike = getOrMake(kept, code, () => new Map<string, Details>());
-    const key = `${cause} ${server} ${location} ${contentType}`;
+    const key = `${cause} ${server} ${reason} ${location} ${contentType}`;
     const known = alike.get(key);
     if (known !== undefined || alike.size >= mostDetails) return known;
-    const details = { cause, server, location, contentType };
+    const details = { cause, server, reason, location, contentType };
     alike.set(key, details);
     return details;
   };
+}
+
+type Reasons = ReadonlyMap<string, string | undefined>;
+
+/** Why the server that it needed besides the service failed. A site may use the sets of another one. */
+function reasonOf({ environment, site, code, cause }: RequestFinished, reasons: Reasons): string | undefined {
+  if (tokenOutages.some((each) => each === code))
+    return reasons.get(`${environment} ${site}`) ?? reasons.get(environment);
+  return cause === "Redis" ? (reasons.get(claimsNodeName) ?? reasons.get("cache")) : undefined;
 }
 
 /** How a request ended, apart from its site, method and operation. */
@@ -113,8 +130,8 @@ type How = Parameters<typeof describeEnd> extends [string, Auth, string, ...infe
 type Auth = NonNullable<RequestEnd["auth"]>;
 
 /** Counts how requests end. Label values come from the configuration or a short list, and a status has three digits. */
-function createRequestCounting(metrics: Metrics, recentOf: RecentOf, clock: Clock): (event: RequestFinished) => void {
-  const detailsOf = createDetails();
+function createRequestCounting(metrics: Metrics, recentOf: RecentOf, clock: Clock, reasons: Reasons) {
+  const detailsOf = createDetails(reasons);
   // One look-up for each request: most requests of a site end alike.
   const seriesOf = onceForEach((environment: string, site: string, auth: Auth, operation: string, ...how: How) => {
     const end = describeEnd(site, auth, operation, ...how);
@@ -133,7 +150,7 @@ function createRequestCounting(metrics: Metrics, recentOf: RecentOf, clock: Cloc
       ? [metrics.callerRefusals.series({ listener, caller, code })]
       : []),
   ]);
-  return (event) => {
+  return (event: RequestFinished) => {
     const { environment, site = "none", auth = "none", operationLabel: operation, by, status, outcome, code } = event;
     const { bridged, callerSignature, retry, once, listener, callerName, tokenWaitMs, upstreamMs } = event;
     // A key that was looked up is no order, and says nothing of the service.

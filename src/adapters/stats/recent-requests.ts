@@ -31,6 +31,8 @@ export interface Details {
   readonly cause?: string | undefined;
   /** The origin to which there was no connection: a reload may have replaced it since. */
   readonly server?: string | undefined;
+  /** Why a server other than the service or the application failed it, such as the authorization server: a clause that names it. */
+  readonly reason?: string | undefined;
   /** The host of `Location`, if the service redirected. */
   readonly location?: string | undefined;
   /** Of an answer that succeeded and is not JSON. */
@@ -55,7 +57,7 @@ export interface End extends Details {
 export interface RequestEnd extends End, Pick<RequestFinished, "status" | "outcome" | "code"> {}
 
 /** Requests that did not succeed, of one kind. */
-export interface RecentFailure extends Pick<End, "by" | "what" | "cause" | "server" | "location"> {
+export interface RecentFailure extends Pick<End, "by" | "what" | "cause" | "server" | "reason" | "location"> {
   readonly count: number;
   /** Present if all are of one site; so are the method and the operation. */
   readonly site?: string | undefined;
@@ -126,6 +128,17 @@ export function describeEnd(
 /** Anybody can send what names no site of ours. */
 const foreign: ReadonlySet<CallbackResult> = new Set(["parameter_missing", "site_unknown"]);
 
+/** Results of genuine callbacks that the application has not accepted: whatever their site, the next one may succeed. */
+export const untaken: ReadonlySet<string> = new Set<CallbackResult>([
+  "declined",
+  "application_unreachable",
+  "application_failed",
+  "application_timeout",
+  "replay_store_unavailable",
+  "callback_too_old",
+  "callback_too_early",
+]);
+
 /** Undefined for a callback that is not the service's, as far as one can tell. */
 export function describeCallbackEnd(
   site: string,
@@ -153,6 +166,7 @@ export class RecentRequests {
   readonly #steps = new Map<number, Step>();
   #lastFailed: { readonly site: string; readonly atMs: number } | undefined;
   #succeededSince = 0;
+  #failedInRow = 0;
 
   /**
    * @param end the same object for all requests that end alike
@@ -164,7 +178,8 @@ export class RecentRequests {
     ends.set(end, (ends.get(end) ?? 0) + 1);
     durations[bucket] = (durations[bucket] ?? 0) + 1;
     if (end.fate === "failed" || end.fate === "unknown") {
-      this.#lastFailed = { site: end.site, atMs: nowMs };
+      this.#failedInRow = this.#succeededSince === 0 ? this.#failedInRow + 1 : 1;
+      this.#lastFailed = { site: untaken.has(end.what) ? "none" : end.site, atMs: nowMs };
       this.#succeededSince = 0;
     } else if (end.fate === "succeeded") {
       const site = this.#lastFailed?.site ?? "none";
@@ -194,6 +209,8 @@ export class RecentRequests {
       lastFailedMs: this.#lastFailed?.atMs,
       /** How many have succeeded since the last failure, of its site if that is known. */
       succeededSince: this.#succeededSince,
+      /** How many failed without a success between them, up to the last failure. */
+      failedInRow: this.#failedInRow,
       notJson: countTypes(ends.flat()),
       failingSites: findFailingSites(ends.flat()),
       steps: ends.map((step) => countFates((fate) => sumOf(step, ([end, count]) => (end.fate === fate ? count : 0)))),
@@ -234,7 +251,8 @@ function countFailures(all: Counted): readonly RecentFailure[] {
     const common = <Name extends "site" | "auth" | "operation">(name: Name) =>
       known[name] === end[name] ? end[name] : undefined;
     const ofAll = { site: common("site"), auth: common("auth"), operation: common("operation") };
-    kinds.set(kind, { by, what, cause, server, location, count: known.count + count, ...ofAll });
+    const reason = end.reason ?? known.reason;
+    kinds.set(kind, { by, what, cause, server, reason, location, count: known.count + count, ...ofAll });
   }
   return [...kinds.values()].sort((one, other) => other.count - one.count);
 }

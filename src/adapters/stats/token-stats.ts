@@ -117,6 +117,7 @@ export function findSitesWithoutToken(sites: readonly SiteSets[], credentials: r
     const without = [...new Set(group.map(({ site }) => site))];
     const outage = {
       sites: without.map(({ identifier }) => identifier),
+      sets: [...new Set(group.map(({ set }) => set.credential))],
       since: earliest(group.map(({ set }) => set.failingSince)),
       lastRequest: requests.toSorted((one, other) => one.at.localeCompare(other.at)).at(-1),
       nextTryAt: earliest(group.map(({ set }) => set.nextTryAt)),

@@ -1,5 +1,7 @@
 import { describeDuration } from "../../../model/clock.ts";
 import { applicationOf, type Peer, serviceOf } from "../../../model/connect-failure.ts";
+import { overAfterSuccesses } from "../../../model/events.ts";
+import { listNames } from "../../../model/names.ts";
 import { claimsNodeName } from "../../../model/redis-access.ts";
 import {
   type Counts,
@@ -12,7 +14,7 @@ import {
 } from "../recent-requests.ts";
 import type { EnvironmentStatus, RedisStatus, StatusSnapshot } from "../stats.ts";
 import { sumOf } from "../sums.ts";
-import { plural, showCount } from "./html.ts";
+import { mostNamed, plural, showCount } from "./html.ts";
 import { openOutcomes } from "./unknown-outcomes.ts";
 
 /** `good`: nothing failed, and nothing is amiss. `idle`: no request, or none that failed, but something else is amiss. */
@@ -22,26 +24,26 @@ type Tone = "good" | "idle" | "warn" | "bad";
 export interface Verdict {
   readonly tone: Tone;
   readonly title: string;
-  /** The share that failed; `–` without a request. */
+  /** The share that failed, or that the title counts; `–` without a request. */
   readonly share: string;
   /** What the title counts, and the chart shows. */
   readonly what: Recent["what"];
 }
 
 /**
- * Judges the requests and callbacks of the last minutes: those of the environment where the largest share fails, since a healthy
- * one must not hide it.
- * @param hasNotice whether the page says that something else needs attention
+ * Judges the requests and callbacks of the last minutes: those of the environments that fail, since a healthy one must not hide
+ * them.
+ * @param noticed what else needs attention, as clauses
  */
-export function judge(snapshot: StatusSnapshot, hasNotice: boolean): Verdict {
-  const { environments, requests } = snapshot;
+export function judge(snapshot: StatusSnapshot, noticed: readonly string[]): Verdict {
+  const { environments, requests, reload, at } = snapshot;
   const all = countAll(snapshot);
   const [worst] = all;
   const without = sumOf(environments, ({ tokenOutages }) => sumOf(tokenOutages, ({ sites }) => sites.length));
   const seconds = environments[0]?.recent.seconds ?? 0;
   const lately = `in the last ${describeDuration(seconds * 1_000)}`;
   const hasOutage = without > 0;
-  const but = describeAmiss(without, openOutcomes(requests), hasNotice);
+  const but = describeAmiss(without, openOutcomes(requests), noticed);
   if (worst === undefined) {
     return { tone: hasOutage ? "bad" : "idle", title: `No request ${lately}${but}`, share: "–", what: "request" };
   }
@@ -55,27 +57,48 @@ export function judge(snapshot: StatusSnapshot, hasNotice: boolean): Verdict {
     const were = plural(failed, "was a caller’s mistake", "were callers’ mistakes");
     const mistakes = failed === 0 ? "" : `; ${showCount(failed)} of ${showCount(asked)} ${were}`;
     const title = `No request failed ${lately}${mistakes}${but}`;
-    return { tone: hasOutage ? "bad" : calm, title, share: failed < asked ? "0 %" : "–", what };
+    const share = calm === "warn" ? describeShare(failed / asked) : failed < asked ? "0 %" : "–";
+    return { tone: hasOutage ? "bad" : calm, title, share, what };
   }
   const failing = all.filter((each) => [each, ...each.failingSites].some(isMoreThanChance));
-  const isFailing = hasOutage || failing.some((each) => !isOver(each, snapshot));
-  const where = environments.length > 1 ? ` in ${worst.name}` : "";
-  const over = failing.length > 0 && !isFailing ? "; it seems to be over" : "";
-  const title = `${showFailed(worst)} failed${where} ${lately}${over}`;
+  const isAway = hasOutage || failing.some((each) => needsRedis(each, snapshot));
+  const isFailing = isAway || failing.some((each) => !seemsOver(each.lastFailedAt, each.succeededSince, at));
+  const also = all.filter((each) => each.what === "request" && (failing.includes(each) || shareOf(each) === 1));
+  const others = what === "request" ? also.filter((each) => each !== worst) : [];
+  const places = [worst.name, ...others.map((each) => `${showShare(each)} in ${each.name}`)];
+  const where = environments.length > 1 ? ` in ${listNames(places, mostNamed)}` : "";
+  const isOver = failing.length > 0 && !isFailing;
+  const since = isOver ? "; it seems to be over" : isAway ? "" : describeSuccesses([worst, ...others]);
+  const refused = reload.lastRefused?.isPending ? `; ${refusedConfiguration}` : "";
+  const title = `${showFailed(worst)} failed${where} ${lately}${since}${refused}`;
   return { tone: isFailing ? "bad" : "warn", title, share: describeShare(shareOf(worst)), what };
 }
 
+export const refusedConfiguration = "a new configuration was refused";
+
+/** What has come since the last failure, while it is too early to say that it is over. */
+function describeSuccesses(named: readonly Recent[]): string {
+  const count = sumOf(named, ({ succeededSince }) => succeededSince);
+  if (named.some(({ succeededSince }) => succeededSince === 0)) return "";
+  return `; the last ${count === 1 ? "one" : showCount(count)} succeeded`;
+}
+
 /** What the share of failed requests does not tell. */
-function describeAmiss(without: number, unknown: number, hasNotice: boolean): string {
-  if (without > 0) return `, but ${showCount(without)} ${plural(without, "site has", "sites have")} no token`;
-  if (unknown > 0) return `, but ${showCount(unknown)} ${plural(unknown, "outcome is", "outcomes are")} unknown`;
-  return hasNotice ? ", but something needs attention" : "";
+function describeAmiss(without: number, unknown: number, noticed: readonly string[]): string {
+  const sites = `${showCount(without)} ${plural(without, "site has", "sites have")} no token`;
+  const outcomes = `${showCount(unknown)} ${plural(unknown, "outcome is", "outcomes are")} unknown`;
+  const all = [...(without > 0 ? [sites] : []), ...(unknown > 0 ? [outcomes] : []), ...noticed];
+  return all.length === 0 ? "" : `, but ${listNames(all, mostNamed)}`;
 }
 
 /** No failure is over while the Redis that refused orders with a key is away, though orders without one succeed. */
-function isOver({ failures, lastFailedAt, succeededSince }: Recent, { redis, at }: StatusSnapshot): boolean {
-  const needsKeys = failures.some(({ what }) => what === "once_unavailable");
-  return seemsOver(lastFailedAt, succeededSince, at) && !(needsKeys && keysNode(redis)?.isUp === false);
+function needsRedis({ failures }: Recent, { redis }: StatusSnapshot): boolean {
+  return failures.some(({ what }) => what === "once_unavailable") && keysNode(redis)?.isUp === false;
+}
+
+/** Whether a run of failures has ended: what was to mend works now, as far as one can tell. */
+export function isMended({ failedInRow, succeededSince }: Recent): boolean {
+  return failedInRow >= overAfterSuccesses && succeededSince >= overAfterSuccesses;
 }
 
 /** The Redis that keeps the keys of Countersign-Once. */
@@ -106,6 +129,7 @@ export interface Recent extends Counts {
   readonly failingSites: readonly FailingSite[];
   readonly lastFailedAt: string | undefined;
   readonly succeededSince: number;
+  readonly failedInRow: number;
   readonly notJson: EnvironmentStatus["recent"]["notJson"];
 }
 
@@ -139,12 +163,17 @@ export function applicationAt(place: string, index: number): Peer {
 
 /** Failing requests come first: anybody who reaches a listener for callbacks can make these fail. */
 function weightOf(recent: Recent): number {
-  return shareOf(recent) + (recent.what === "request" && isMoreThanChance(recent) ? 1 : 0);
+  const share = shareOf(recent);
+  return share + (recent.what === "request" && (share === 1 || isMoreThanChance(recent)) ? 1 : 0);
 }
 
 /** `20 of 620 requests` */
-export function showFailed({ failed, requests, what }: Recent): string {
-  return `${showCount(failed)} of ${showCount(requests)} ${plural(requests, what, `${what}s`)}`;
+export function showFailed(recent: Recent): string {
+  return `${showShare(recent)} ${plural(recent.requests, recent.what, `${recent.what}s`)}`;
+}
+
+function showShare({ failed, requests }: Recent): string {
+  return `${showCount(failed)} of ${showCount(requests)}`;
 }
 
 /** Never shows 0 % or 100 % for a share that is only near it. */

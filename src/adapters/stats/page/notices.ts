@@ -16,7 +16,7 @@ import {
   plural,
   showCount,
 } from "./html.ts";
-import { applicationAt, keysNode } from "./judge.ts";
+import { applicationAt, keysNode, refusedConfiguration } from "./judge.ts";
 import { describeNoToken, describeOutages } from "./tokens.ts";
 import { describeUntaken } from "./traffic.ts";
 import { namedIn } from "./trouble.ts";
@@ -27,26 +27,39 @@ export const becauseOf: Readonly<Record<ReloadState["trigger"], string>> = {
   file_change: "after a file had changed",
 };
 
-/** What else needs attention, one line each; empty if nothing does. */
-export function notices(snapshot: StatusSnapshot): Html {
+/** What else needs attention: what is named in the title, and a line for each. */
+export function findNotices(snapshot: StatusSnapshot) {
   const { readiness, redis, reload, environments, callbacks, droppedLogLines, docsUrl, at } = snapshot;
-  const lines = list([
-    readiness.isReady ? nothing : html`Not ready: ${readiness.reason}.`,
-    ...environments.flatMap(({ name, bridgedOutages }) => describeOutages(name, bridgedOutages, "signed", at)),
-    ...showSets(listUnrenewed(snapshot), at),
-    ...callbacks.map((listener, index) => describeUntaken(listener, applicationAt("", index), docsUrl, at)),
-    ...redis.filter(({ isUp }) => isUp === false).map((server) => describeAway(server, snapshot)),
-    reload.lastRefused?.isPending ? describeRefused(reload.lastRefused, at) : nothing,
-    ...environments.map((each) => describeClock(each, docsUrl)),
-    droppedLogLines === 0 ? nothing : describeLostLines(droppedLogLines, docsUrl),
-    ...environments.map(({ name, refusedSiteFiles = [] }) => {
-      const files = refusedSiteFiles.map(({ file }) => file);
-      return files.length === 0 ? nothing : html`Site files of ${name} are refused: ${listNames(files, mostNamed)}.`;
-    }),
-  ]);
-  if (lines === nothing) return nothing;
-  return html`<section class="notice warn" aria-label="Needs attention">${lines}</section>
+  const sets = listUnrenewed(snapshot);
+  const setNames = sets.map(({ credential }) => credential);
+  const away = redis.filter(({ isUp }) => isUp === false);
+  const isRefusing = away.every(({ failure = "connection" }) => isAnswer(failure));
+  const refusedFiles = environments.map(({ name, refusedSiteFiles = [] }) => {
+    const files = refusedSiteFiles.map(({ file }) => file);
+    return files.length === 0 ? nothing : html`Site files of ${name} are refused: ${listNames(files, mostNamed)}.`;
+  });
+  const all: readonly (readonly [clause: string, lines: readonly Html[]])[] = [
+    ["it is not ready", [readiness.isReady ? nothing : html`Not ready: ${readiness.reason}.`]],
+    [
+      "sites sign for want of a token",
+      environments.flatMap(({ name, bridgedOutages }) => describeOutages(name, bridgedOutages, "signed", at)),
+    ],
+    [`no new token comes for ${listNames(setNames, 1)}`, showSets(sets, at)],
+    [
+      "the last callback was not taken",
+      callbacks.map((listener, index) => describeUntaken(listener, applicationAt("", index), docsUrl, at)),
+    ],
+    [`Redis ${isRefusing ? "refuses commands" : "is away"}`, away.map((server) => describeAway(server, snapshot))],
+    [refusedConfiguration, [reload.lastRefused?.isPending ? describeRefused(reload.lastRefused, at) : nothing]],
+    ["this machine’s clock is wrong", environments.map((each) => describeClock(each, docsUrl))],
+    ["log lines are lost", [droppedLogLines === 0 ? nothing : describeLostLines(droppedLogLines, docsUrl)]],
+    ["site files are refused", refusedFiles],
+  ];
+  const found = all.filter(([, lines]) => lines.some((line) => line !== nothing));
+  const lines = list(found.flatMap(([, each]) => each));
+  const shown = html`<section class="notice warn" aria-label="Needs attention">${lines}</section>
 `;
+  return { clauses: found.map(([clause]) => clause), notices: lines === nothing ? nothing : shown };
 }
 
 /** The first problem of the configuration; the process's part of the page lists the others. */

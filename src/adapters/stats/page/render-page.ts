@@ -15,7 +15,7 @@ import {
   table,
 } from "./html.ts";
 import { judge, type Verdict } from "./judge.ts";
-import { becauseOf, notices } from "./notices.ts";
+import { becauseOf, findNotices } from "./notices.ts";
 import { ages, style, styleHash } from "./style.ts";
 import { tokens } from "./tokens.ts";
 import { callbacks, callers, failuresAndRefusals, traffic } from "./traffic.ts";
@@ -38,8 +38,8 @@ const contentSecurityPolicy = [
  * @param refreshSeconds how often the browser loads the page anew; undefined: never
  */
 export function renderPage(snapshot: StatusSnapshot, address: string, refreshSeconds?: number) {
-  const noticed = notices(snapshot);
-  const verdict = judge(snapshot, noticed !== nothing);
+  const { clauses, notices } = findNotices(snapshot);
+  const verdict = judge(snapshot, clauses);
   const page = html`<!doctype html>
 <html lang="en">
 <head>
@@ -57,7 +57,7 @@ ${
 </head>
 <body>
 ${header(snapshot, refreshSeconds)}<main>
-${headline(snapshot, verdict)}${unknownOutcomes(snapshot, address)}${noticed}${traffic(snapshot)}${callers(snapshot)}${callbacks(snapshot)}${tokens(snapshot)}${failuresAndRefusals(snapshot)}${redis(snapshot)}${configuration(snapshot)}</main>
+${headline(snapshot, verdict)}${unknownOutcomes(snapshot, address)}${notices}${traffic(snapshot)}${callers(snapshot)}${callbacks(snapshot)}${tokens(snapshot)}${failuresAndRefusals(snapshot)}${redis(snapshot)}${configuration(snapshot)}</main>
 ${footer}</body>
 </html>
 `;

@@ -2,6 +2,7 @@ import { describeDuration } from "../../../model/clock.ts";
 import type { RefreshReason } from "../../../model/events.ts";
 import { listNames } from "../../../model/names.ts";
 import type { StatusSnapshot } from "../stats.ts";
+import { groupBy } from "../sums.ts";
 import type { CredentialStatus, SitesWithoutToken, TokenRequestStatus, TokenStatus } from "../token-stats.ts";
 import {
   definitions,
@@ -112,7 +113,7 @@ export function describeLeft({ lifetimeMs, remainingMs }: TokenLife): string {
 }
 
 /**
- * The sites of an environment that have no token, one line for each cause.
+ * The sites of an environment that have no token, one line for each cause. Of refused sets the first alone is told in full.
  * @param fate what happens to orders meanwhile
  */
 export function describeOutages(
@@ -121,21 +122,26 @@ export function describeOutages(
   fate: "not sent" | "signed",
   now: string,
 ): Html[] {
-  const more = outages.length - mostNamed;
+  const causes = [...groupBy(outages, ({ lastRequest }) => lastRequest?.detail ?? "").values()];
+  const more = causes.length - mostNamed;
   const rest = more > 0 ? html`<a href="#tokens">And ${showCount(more)} more causes</a> in ${environment}.` : nothing;
-  return [...outages.slice(0, mostNamed).map((outage) => describeOutage(environment, outage, fate, now)), rest];
+  return [...causes.slice(0, mostNamed).map((alike) => describeOutage(environment, alike, fate, now)), rest];
 }
 
 function describeOutage(
   environment: string,
-  { sites, since, lastRequest, nextTryAt }: SitesWithoutToken,
+  alike: readonly SitesWithoutToken[],
   fate: "not sent" | "signed",
   now: string,
 ): Html {
+  const [{ since, lastRequest, nextTryAt } = {}, ...more] = alike as readonly Partial<SitesWithoutToken>[];
+  const sites = [...new Set(alike.flatMap((outage) => outage.sites))];
+  const others = more.flatMap(({ sets = [] }) => sets);
+  const too = others.length === 0 ? "" : ` The same of ${listNames(others, mostNamed)}.`;
   const lasting = since === undefined ? "" : ` for ${describeSpan(since, now)}`;
   const isDue = nextTryAt === undefined || Date.parse(nextTryAt) <= Date.parse(now) + 1_000;
   return html`<a href="#tokens"><strong>No token</strong></a> for ${listNames(sites, mostNamed)} of <strong>${environment}</strong>${lasting}:
-${describeNoToken(lastRequest)}. Their orders are ${fate}. Next try ${isDue ? "now" : describeAge(nextTryAt, now)}.`;
+${describeNoToken(lastRequest)}.${too} Their orders are ${fate}. Next try ${isDue ? "now" : describeAge(nextTryAt, now)}.`;
 }
 
 /** Why the last request brought no token, and what to do. */

@@ -1,9 +1,10 @@
 import { describeDuration } from "../../../model/clock.ts";
 import { describeUnreachable, type Peer } from "../../../model/connect-failure.ts";
 import { type FailureCode, failures, isMistake } from "../../../model/errors.ts";
-import { type CallbackResult, statusClasses } from "../../../model/events.ts";
+import { statusClasses } from "../../../model/events.ts";
 import { listNames } from "../../../model/names.ts";
 import { explainAnswer, explainCallback, inSentences } from "../../../model/service-answer.ts";
+import { untaken } from "../recent-requests.ts";
 import type {
   CallbackFailureStatus,
   CallbackStatus,
@@ -160,17 +161,6 @@ function newestFirst(all: readonly Happening[]): Happening[] {
   return all.toSorted((one, other) => other.lastAt.localeCompare(one.lastAt));
 }
 
-/** Results of genuine callbacks that the application has not accepted. */
-const untaken: ReadonlySet<string> = new Set<CallbackResult>([
-  "declined",
-  "application_unreachable",
-  "application_failed",
-  "application_timeout",
-  "replay_store_unavailable",
-  "callback_too_old",
-  "callback_too_early",
-]);
-
 /** The callbacks that the service sent, and their results; empty without a listener for callbacks. */
 export function callbacks({ callbacks: listeners, at }: StatusSnapshot): Html {
   if (listeners.length === 0) return nothing;
@@ -219,7 +209,7 @@ export function describeUntaken(status: CallbackStatus, peer: Peer, docsUrl: str
 
 /** Failures with their place, time and meaning, which says whose each is; callers' own mistakes are apart. */
 export function failuresAndRefusals(snapshot: StatusSnapshot): Html {
-  const { environments, credentials, at } = snapshot;
+  const { environments, callbacks: listeners, credentials, at } = snapshot;
   const told = namedIn(snapshot);
   const tallies = environments.flatMap(({ name, sites, withoutSite }) => [
     ...sites.map(({ identifier, tally }) => ({ name, place: showPlace(name, identifier), tally })),
@@ -246,7 +236,12 @@ export function failuresAndRefusals(snapshot: StatusSnapshot): Html {
   const summary = html`Callers&rsquo; mistakes: ${showCount(sumOf(mistakes, ({ count }) => count))}`;
   const shownMistakes = mistakes.length === 0 ? nothing : folded(summary, showAll("Callers’ mistakes", mistakes, at));
   const weight = others.length === 0 ? "light" : "full";
-  return section("failures", "Failures", html`${showAll("Failures", others, at)}${shownMistakes}`, weight);
+  const isOfCallback = ({ results }: CallbackStatus) =>
+    Object.keys(results).some((what) => !/^(delivered|repeated)$/.test(what));
+  const elsewhere = html`<p class="soft">Those of callbacks are among the <a href="#callbacks">callbacks</a>.</p>`;
+  const ofCallbacks = listeners.some(isOfCallback) ? elsewhere : nothing;
+  const shown = others.length === 0 && ofCallbacks !== nothing ? nothing : showAll("Failures", others, at);
+  return section("failures", "Failures", html`${shown}${ofCallbacks}${shownMistakes}`, weight);
 }
 
 function showAll(caption: string, all: readonly Happening[], now: string): Html {

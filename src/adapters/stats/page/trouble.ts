@@ -9,7 +9,7 @@ import type { RedisStatus, SiteStatus, StatusSnapshot } from "../stats.ts";
 import { groupBy, sumOf } from "../sums.ts";
 import type { CredentialStatus } from "../token-stats.ts";
 import { type Html, help, html, mostNamed, nothing, showCount, showName, showSentence } from "./html.ts";
-import { countAll, keysNode, type Recent } from "./judge.ts";
+import { countAll, isMended, keysNode, type Recent } from "./judge.ts";
 
 /** The section that has each result of a callback, and what to do. */
 export const callbackHelp = "troubleshooting.md#callbacks-do-not-arrive";
@@ -55,8 +55,7 @@ function sortKinds(recent: Recent, { environments }: StatusSnapshot): readonly K
     without.size > 0 && tokenOutages.some((code) => code === what) && (site === undefined || without.has(site));
   const kinds = recent.failures.filter((failure) => !isToldAbove(failure));
   const bullets = groupBy(kinds, ({ by, what, cause, server, location }) =>
-    // Its causes are short, and many at once are no news.
-    what === "malformed_request" ? what : `${by} ${what} ${cause} ${server} ${location}`,
+    manyCaused.has(what) ? what : `${by} ${what} ${cause} ${server} ${location}`,
   );
   const all = [...bullets.values()] as unknown as readonly Kinds[];
   return all.toSorted((one, other) => rankOf(recent, one) - rankOf(recent, other) || countOf(other) - countOf(one));
@@ -75,7 +74,7 @@ function rankOf({ what: whose }: Recent, [{ what }]: Kinds): 0 | 1 {
 function describeKinds(recent: Recent, kinds: Kinds, snapshot: StatusSnapshot): Html {
   const { docsUrl, redis } = snapshot;
   const [failure, ...more] = kinds;
-  const { by, what, cause, location } = failure;
+  const { by, what, cause, reason, location } = failure;
   const site = more.every((each) => each.site === failure.site) ? failure.site : undefined;
   const whose = site === undefined || site === "none" ? nothing : html`, all of ${showName(site)}`;
   const place = html`<strong>${showCount(countOf(kinds))} × <code>${what}</code></strong> in ${recent.name}${whose}`;
@@ -87,8 +86,8 @@ function describeKinds(recent: Recent, kinds: Kinds, snapshot: StatusSnapshot): 
   }
   if (what === "499") return html`${place}. The caller left before it had an answer.`;
   if (tokenOutages.some((code) => code === what)) {
-    const why = cause === undefined ? nothing : html` (authorization server: ${cause})`;
-    return html`${place}${why}. <a href="#tokens">Tokens</a> has the last answer.`;
+    const why = reason ?? `Authorization server: ${cause ?? "no token in time"}`;
+    return html`${place}. ${why}. Tokens are <a href="#tokens">issued again</a>.`;
   }
   const row = failures[what as FailureCode];
   const why = explain(recent, kinds, redis) ?? showSentence(row?.meaning ?? "");
@@ -115,12 +114,14 @@ function describeAnswer(recent: Recent, failure: RecentFailure, snapshot: Status
   return sayOf(recent, failure, detail, fix);
 }
 
-/** `https://api.example: it gets too many requests; send fewer.` A server that a reload has replaced has nothing to mend. */
-function sayOf({ url, peerAt }: Recent, failure: Partial<RecentFailure>, detail: string, fix?: string): string {
+/** `https://api.example: it gets too many requests; send fewer.` A server that was replaced, or works now, has nothing to mend. */
+function sayOf(recent: Recent, failure: Partial<RecentFailure>, detail: string, fix?: string): string {
+  const { url, peerAt } = recent;
   const { what = "", server = url, operation = "/" } = failure;
   const isCurrent = url === server || url.startsWith(`${server}/`);
   const hasPath = isCurrent && /^(3..|404|405)$/.test(what) && !/^(\/|other$|none$)/.test(operation);
-  const todo = isCurrent ? fix : `${peerAt(server).setting} does not name it any more`;
+  const mend = isMended(recent) ? undefined : fix;
+  const todo = isCurrent ? mend : `${peerAt(server).setting} does not name it any more`;
   return `${hasPath ? `${url}/${operation}` : server}: ${detail}${todo === undefined ? "" : `; ${todo}`}.`;
 }
 
@@ -129,18 +130,18 @@ function explain(recent: Recent, kinds: Kinds, redis: readonly RedisStatus[]): H
   const [failure] = kinds;
   const { what, cause = "" } = failure;
   switch (what) {
-    case "upstream_timeout": {
-      const awaited = missing[cause];
-      const hasFix = !["no connection", "slow caller", "shutdown"].includes(cause);
-      return awaited && sayOf(recent, failure, awaited, hasFix ? failures[what].fix : undefined);
-    }
+    case "upstream_timeout":
     case "upstream_reset":
-    case "upstream_bad_response":
-      return `${failures[what].meaning} ${sayOf(recent, failure, failures[what].fix ?? cause)}`;
+    case "upstream_bad_response": {
+      const broken = brokenOff[what] ?? brokenOff[cause];
+      const hasFix = !["no connection", "slow caller", "shutdown"].includes(cause);
+      return broken && sayOf(recent, failure, broken, hasFix ? failures[what].fix : undefined);
+    }
     case "once_unavailable":
-      return cause === "tokens.cache" ? withoutRedis : describeRedis(keysNode(redis));
+      return cause === "tokens.cache" ? withoutRedis : describeRedis(keysNode(redis), failure.reason);
     case "malformed_request":
-      return failure.cause === undefined ? undefined : describeMalformed(kinds);
+    case "method_not_allowed":
+      return failure.cause === undefined ? undefined : describeCauses(kinds);
     case "upstream_unreachable":
       return describeUnreached(recent, failure);
     default:
@@ -150,18 +151,31 @@ function explain(recent: Recent, kinds: Kinds, redis: readonly RedisStatus[]): H
 
 const withoutRedis = showSentence("There is no Redis that replicas share: set `tokens.cache: redis`.");
 
+/** Mistakes of callers whose causes are one bullet: they are short, and many at once are no news. */
+const manyCaused: ReadonlySet<string> = new Set<FailureCode>(["malformed_request", "method_not_allowed"]);
+
 /** `3 × HTTP/2, 1 × Host` */
-function describeMalformed(kinds: Kinds): Html {
-  const causes = kinds.map(({ count, cause = "other" }) => `${showCount(count)} × ${cause}`);
+function describeCauses(kinds: Kinds): Html {
+  const causes = kinds.map(({ count, cause = "other" }) => `${showCount(count)} × ${shorten(cause)}`);
   return html`${causes.join(", ")}. The log has each caller’s address.`;
 }
 
-function describeRedis(server: RedisStatus | undefined): string | undefined {
-  return server?.isUp === false ? `${describeRedisFailure(server)}.` : undefined;
+/** `method` of HPE_INVALID_METHOD. */
+function shorten(cause: string): string {
+  const [, words] = /^HPE_(?:INVALID_)?(.*)/.exec(cause) ?? [];
+  return words?.replace("CR_EXPECTED", "line end").replaceAll("_", " ").toLowerCase() ?? cause;
 }
 
-/** What was awaited at the deadline, by the causes of `upstream_timeout`: clauses about the service. */
-const missing: Readonly<Record<string, string>> = {
+/** Why Redis is away; once it is back, why it was. */
+function describeRedis(server: RedisStatus | undefined, reason?: string): string | undefined {
+  if (server?.isUp === false) return `${describeRedisFailure(server)}.`;
+  return reason && `${reason}. It is back.`;
+}
+
+/** How a request to the service broke off, and what `upstream_timeout` awaited, by its cause: clauses about the service. */
+const brokenOff: Readonly<Record<string, string>> = {
+  upstream_reset: "the connection broke before its answer was complete: the order may exist",
+  upstream_bad_response: "its answer is not HTTP/1.1, or not to this request: the order may exist",
   "no connection": "it had no connection ready at the deadline: nothing was sent",
   "no answer": "it had given no answer at the deadline: the order may exist",
   "incomplete answer": "its answer was not complete at the deadline: the order may exist",
