@@ -158,7 +158,7 @@ function callbackLevelOf({ result, outcome, isGuarded }: CallbackFinished): EndL
   return isFine && isGuarded !== false ? "info" : "warn";
 }
 
-/** `callback for S1000000001: 502 application_failed (head)` */
+/** `callback for S1000000001: 502 application_failed at http://app.example (head)` */
 function describeCallback(event: CallbackFinished, advice = ""): string {
   const { site, unknownSite, status, result, cause, isGuarded, callerLeft } = event;
   const server = result === "application_unreachable" ? event.server : undefined;
@@ -167,7 +167,8 @@ function describeCallback(event: CallbackFinished, advice = ""): string {
   const why = server !== undefined || cause === undefined || cause === result ? "" : ` (${cause})`;
   const unguarded = isGuarded === false ? ", not guarded against a replay" : "";
   const unreached = server === undefined ? "" : describeServer(cause, applicationOf(server));
-  return `callback${whom}: ${status} ${result}${named}${why}${unguarded}${callerLeft ? ", caller left" : ""}${unreached}${advice}`;
+  const at = server === undefined ? whereOf(event) : "";
+  return `callback${whom}: ${status} ${result}${at}${named}${why}${unguarded}${callerLeft ? ", caller left" : ""}${unreached}${advice}`;
 }
 
 /** `; https://api.example: connections are refused (ECONNREFUSED); see …` */
@@ -224,7 +225,7 @@ export function levelOf(event: RequestFinished | CallbackFinished): EndLevel {
   return isFailed || isNoOrder ? "warn" : "info";
 }
 
-/** Lines with the same trouble say what to do once a minute. @param redis as for `adviceOn` */
+/** Lines with the same trouble do not each say what to do. @param redis as for `adviceOn` */
 export function troubleOf(event: RequestFinished | CallbackFinished, redis: RedisDown | undefined): string {
   const { kind, environment, server, status, code } = event;
   const what = kind === "callback_finished" ? event.result : `${event.auth} ${code ?? status}`;
@@ -235,7 +236,7 @@ function isOfRedis({ cause, code }: RequestFinished | CallbackFinished): boolean
   return cause === "Redis" || code === "replay_store_unavailable";
 }
 
-/** `create_order for S1000000001: 504 upstream_timeout (no answer), unknown` */
+/** `create_order for S1000000001: 504 upstream_timeout at https://api.example (no answer), unknown` */
 function describeRequest(event: RequestFinished, advice = ""): string {
   const { site, status, code, cause, outcome, attempts, retryReason, location, contentType, callerLeft } = event;
   const server = code === "upstream_unreachable" ? event.server : undefined;
@@ -248,24 +249,23 @@ function describeRequest(event: RequestFinished, advice = ""): string {
   const notRetried = retryReason === undefined ? "" : `, no retry (${retryReason})`;
   const left = callerLeft ? ", caller left" : "";
   const unreached = server === undefined ? "" : describeServer(cause, serviceOf(event.environment, server));
-  return `${whatOf(event)}${whom}: ${status}${nameOf(code, event)}${why}, ${outcome}${to}${type}${retried}${notRetried}${left}${unreached}${advice}`;
+  return `${whatOf(event)}${whom}: ${status}${nameOf(event)}${why}, ${outcome}${to}${type}${retried}${notRetried}${left}${unreached}${advice}`;
 }
 
 /**
- * `; https://api.example: it does not accept the token; compare …`; empty if there is nothing to do, or the line has it already.
+ * `; it does not accept the token; compare …`; empty if there is nothing to do, or the line has it already.
  * @param redis the outage of the Redis that keeps the keys of Countersign-Once, or that of callbacks, if it is down
  */
 export function adviceOn(event: RequestFinished | CallbackFinished, redis: RedisDown | undefined): string {
   const { server, status, code, cause } = event;
   if (cause === "slow caller" || cause === "shutdown" || code?.endsWith("_unreachable")) return "";
   if (isOfRedis(event) && redis !== undefined) return `; ${describeRedisFailure(redis)}`;
-  const place = server === undefined ? "" : `${server}: `;
   const fix = event.kind === "callback_finished" ? explainCallback(event.result).fix : code && failures[code].fix;
-  if (fix !== undefined) return `; ${place}${fix}`;
+  if (fix !== undefined) return `; ${fix}`;
   if (event.kind === "callback_finished" || code !== undefined || server === undefined) return "";
   const { environment, auth, contentType } = event;
   const found = explainAnswer(status, { path: `environments.${environment}`, auth, contentType });
-  return found === undefined ? "" : `; ${place}${found.detail}; ${found.fix}`;
+  return found === undefined ? "" : `; ${found.detail}; ${found.fix}`;
 }
 
 /** The operation; before one is known, method and target. */
@@ -275,10 +275,16 @@ function whatOf({ operation, method, target }: RequestFinished): string {
   return target === undefined ? method : `${method} ${target}`;
 }
 
-/** The failure's code, or a remark that the service gave an answer which looks like one of ours. */
-function nameOf(code: string | undefined, event: RequestFinished): string {
-  if (code !== undefined) return ` ${code}`;
-  return isFailedByService(event.by, event.status, event.operationLabel) ? " from the service" : "";
+/** The failure's code and the server, or that the server gave this answer, which may look like one of ours. */
+function nameOf(event: RequestFinished): string {
+  const { code, by, status, operationLabel, server } = event;
+  if (code !== undefined) return ` ${code}${code === "upstream_unreachable" ? "" : whereOf(event)}`;
+  const isNamed = server !== undefined || isFailedByService(by, status, operationLabel);
+  return isNamed ? ` from ${server ?? "the service"}` : "";
+}
+
+function whereOf({ server }: RequestFinished | CallbackFinished): string {
+  return server === undefined ? "" : ` at ${server}`;
 }
 
 /**

@@ -26,6 +26,9 @@ export function createStandardLogging(level: string, clock: Clock, format?: (jso
   return { ...logging, droppedLines: () => output.dropped, flush: output.writeRest };
 }
 
+/** After so many lines what to do is said again: `tail -20` then shows it, and a flood gets hardly longer. */
+const linesInSight = 15;
+
 /** The receiver of lines, which may keep them for a moment to write several at once. */
 interface LogDestination extends DestinationStream {
   /** Writes waiting lines as soon as this turn of the event loop is over. */
@@ -64,11 +67,18 @@ export function createLogging(level: string, destination: LogDestination, clock 
     else wrongClocks.delete(event.environment);
     return news;
   };
-  /** Undefined unless it is the first such line for a minute. */
+  let lines = 0;
+  /** The number of the last line that said what to do, by trouble. */
+  const advised = new Map<string, number>();
+  /** Undefined unless it is the first such line for a minute, or the last one is out of sight of whoever reads the end. */
   const advise = (event: RequestFinished | CallbackFinished) => {
     const ofKeys = event.kind === "request_finished" ? away.get(claimsNodeName) : undefined;
     const redis = ofKeys ?? away.get("cache");
-    return throttle.isFirst(troubleOf(event, redis)) ? adviceOn(event, redis) : undefined;
+    const trouble = troubleOf(event, redis);
+    const isOutOfSight = lines >= (advised.get(trouble) ?? 0) + linesInSight;
+    if (!throttle.isFirst(trouble) && !isOutOfSight) return undefined;
+    advised.set(trouble, lines);
+    return adviceOn(event, redis);
   };
   const report: Report = (event) => {
     if (event.kind === "request_finished" || event.kind === "callback_finished") {
@@ -76,6 +86,7 @@ export function createLogging(level: string, destination: LogDestination, clock 
       const ended = endOutage(event, level === "info");
       if (ended !== undefined) report(ended);
       if (!logger.isLevelEnabled(level)) return;
+      lines += 1;
       destination.write(writeAccessLine(event, level, now(), level === "info" ? undefined : advise(event)));
       if (level !== "info") destination.writePending?.();
       return;
@@ -85,6 +96,7 @@ export function createLogging(level: string, destination: LogDestination, clock 
     const [level, message] = event.kind === "clock_skew_measured" ? judgeClock(event) : headline(event);
     const writer = event.kind === "started" || event.kind === "config_applied" ? always : logger;
     if (!writer.isLevelEnabled(level)) return;
+    lines += 1;
     writer[level](fieldsOf(event), message);
     destination.writePending?.();
   };

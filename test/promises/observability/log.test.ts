@@ -147,10 +147,41 @@ it.each<[FaultAction, string]>([
     for (let sent = 0; sent < 2; sent += 1) await call(url, order, { headers: signed });
     const [first, second] = await accessLines({ recorder }, 2);
     const server = new URL(simulator.apiUrl).origin;
-    expect(first).toMatchObject({ server, message: expect.stringContaining(`; ${server}: ${says}`) });
+    expect(first).toMatchObject({ server, message: expect.stringContaining(`; ${says}`) });
     expect(second).toMatchObject({ server, message: expect.not.stringContaining(";") });
+    for (const { message } of [first, second])
+      expect(message).toMatch(new RegExp(`: \\d{3}.* (from|at) ${server}[, ]`));
   },
 );
+
+it("says what to do again before it is out of sight in the last 20 lines, and no more often", () => {
+  const failed = { ...finished, status: 404, by: "service", outcome: "answered", server: "http://api.test" } as const;
+  const fine: Event = { ...failed, status: 200, server: undefined };
+  const said = (events: readonly Event[]) =>
+    logOf(events, "info")
+      .of("request_finished")
+      .map(({ message }) => message.includes("; it does not know the path; "));
+  expect(said(Array<Event>(60).fill(failed)).flatMap((isSaid, index) => (isSaid ? [index] : []))).toEqual([
+    0, 15, 30, 45,
+  ]);
+  // Others count too.
+  const mixed = said(Array.from({ length: 90 }, (_, index) => (index % 3 === 0 ? failed : fine)));
+  for (let end = 20; end <= mixed.length; end += 1) expect(mixed.slice(end - 20, end)).toContain(true);
+});
+
+it("names the application in each line of a callback that failed", () => {
+  const failed: Event = {
+    ...finished,
+    kind: "callback_finished",
+    listener: "127.0.0.1:1",
+    status: 500,
+    result: "declined",
+    outcome: "answered",
+    server: "http://app.test",
+  };
+  for (const { message } of logOf([failed, failed], "info").of())
+    expect(message).toContain("500 declined at http://app.test");
+});
 
 it("of a caller's mistake the first line in a minute says what to send instead", async () => {
   const { url, recorder } = await stage();
@@ -275,7 +306,7 @@ it.each([
   expect((await call(url)).status).toBe(302);
   const [line] = await accessLines({ recorder }, 1);
   expect(line.location).toBe(host);
-  expect(line.message).toContain(`302 from the service, answered${host === undefined ? "" : `, Location ${host}`}`);
+  expect(line.message).toContain(`302 from ${line.server}, answered${host === undefined ? "" : `, Location ${host}`}`);
   expect(JSON.stringify(line)).not.toContain("canary");
 });
 
@@ -292,8 +323,11 @@ it.each([
   const [line] = await accessLines({ recorder }, 1);
   expect(line).toMatchObject({ level: shown === undefined ? "info" : "warn", outcome: "answered" });
   expect(line.contentType).toBe(shown);
-  const told = `, ${shown}; ${line.server}: it sends ${shown}, which is no JSON, so perhaps no order exists; see who answers`;
-  expect(line.message).toContain(`create_order for ${oauthSite}: 200, answered${shown === undefined ? "" : told}`);
+  const told = `, ${shown}; it sends ${shown}, which is no JSON, so perhaps no order exists; see who answers`;
+  const from = shown === undefined ? "" : ` from ${line.server}`;
+  expect(line.message).toContain(
+    `create_order for ${oauthSite}: 200${from}, answered${shown === undefined ? "" : told}`,
+  );
   if (shown === undefined) expect(line).not.toHaveProperty("server");
 });
 
@@ -316,9 +350,9 @@ it("warns of a 401 that the caller gets, with both methods: how the retry ended,
   // The first line of a kind in a minute says what to do.
   expect(log.of("request_finished").map(({ level, message }) => [level, message])).toEqual([
     ["info", `create_order for ${oauthSite}: 200, answered, 2 attempts`],
-    ["warn", `create_order for ${oauthSite}: 401 from the service, answered, 2 attempts; ${origin}: ${token}`],
-    ["warn", `create_order for ${oauthSite}: 401 from the service, answered, no retry (paused)`],
-    ["warn", `create_order for ${hmacSite}: 401 from the service, answered; ${origin}: ${key}`],
+    ["warn", `create_order for ${oauthSite}: 401 from ${origin}, answered, 2 attempts; ${token}`],
+    ["warn", `create_order for ${oauthSite}: 401 from ${origin}, answered, no retry (paused)`],
+    ["warn", `create_order for ${hmacSite}: 401 from ${origin}, answered; ${key}`],
   ]);
   expect(log.of("request_finished").map(({ server }) => server)).toEqual([undefined, origin, origin, origin]);
   const warnings = log.of("request_finished").filter(({ level }) => level !== "info");
@@ -716,7 +750,7 @@ describe("after a timeout the access line says what had not come", () => {
     await call(staged.url, order, { headers }).catch(() => undefined);
     const [line] = await accessLines(staged, 1);
     expect(line).toMatchObject({ code: "upstream_timeout", outcome, cause });
-    expect(line.message).toContain(`upstream_timeout (${cause}), ${outcome}`);
+    expect(line.message).toContain(`upstream_timeout at ${line.server} (${cause}), ${outcome}`);
   });
 });
 
