@@ -92,7 +92,7 @@ Exit code 0: nothing failed. 1: something did. 2: the configuration is refused.
 
 async function doctor(options: Options): Promise<void> {
   const { config: file, token: withToken, allTokens = false, json = false } = options;
-  const loaded = json ? await loadConfig(file) : await loadOrRefuse(file);
+  const loaded = json ? await loadConfig(file) : await loadOrRefuse(file, undefined, unchecked);
   if (loaded.kind === "refused") {
     printJson({ ok: false, problems: loaded.problems });
     process.exitCode = exitCodes.usage;
@@ -136,6 +136,9 @@ async function doctor(options: Options): Promise<void> {
   systemClock.after(0, () => process.exit());
 }
 
+const unchecked =
+  "nothing was checked. A serve that runs keeps its former configuration: countersign health --ready asks it";
+
 /** In the order of the report: a check comes after the checks that it depends on. */
 const probes: readonly ((run: OpenRun) => readonly (Check | Promise<Check>)[] | Promise<readonly Check[]>)[] = [
   checkEnvironments,
@@ -170,7 +173,12 @@ export async function* runChecks(run: Run): AsyncGenerator<Check> {
       const backoff = limits?.endpoint;
       sets.push({ ...set, read, token, backoff: backoff?.remainingMs === 0 ? undefined : backoff });
     }
-    for (const probe of probes) yield* await Promise.all(await probe({ ...run, upstreams, store, sets, redis }));
+    const done: Check[] = [];
+    for (const probe of probes) {
+      const found = await Promise.all(await probe({ ...run, upstreams, store, sets, redis, done }));
+      done.push(...found);
+      yield* found;
+    }
   } finally {
     await close();
     await upstreams.close();

@@ -8,7 +8,10 @@ import { type CheckResult, fail, skip } from "./doctor/check.ts";
 /** Why replicas request no token now. */
 export function reportBackoff({ status, remainingMs }: EndpointPause, asked: Asked): CheckResult {
   const { detail, fix } = explainNoToken({ status }, asked, "operator");
-  return fail(`a replica reports: ${detail}, and it gets no request for another ${formatSpan(remainingMs)}`, fix);
+  return fail(
+    `a replica reports: ${detail}, and it gets no request for another ${formatSpan(Math.max(remainingMs, 1_000))}`,
+    fix,
+  );
 }
 
 /** Why the authorization server gave no token, and the fix. */

@@ -36,7 +36,7 @@ const headlines: { readonly [Kind in Event["kind"]]: (event: Extract<Event, { ki
   callback_finished: (event) => [callbackLevelOf(event), describeCallback(event)],
   outage_ended: ({ environment, what, failed, total, lastedMs }) => [
     "info",
-    `${what}s of ${environment} succeed again: ${failed} of ${total} failed within ${formatSpan(lastedMs)}`,
+    `${what}s of ${environment} succeed again: ${failed} of ${total} failed within ${formatSpan(Math.max(lastedMs, 1_000))}`,
   ],
   tunnel_requested: (event) =>
     event.cause === undefined

@@ -9,6 +9,7 @@ import {
   type RequestFinished,
 } from "../../model/events.ts";
 import { answerBuckets } from "./metrics.ts";
+import type { EnvironmentStatus } from "./stats.ts";
 import { countBy, groupBy, sumOf } from "./sums.ts";
 
 /** The view covers so many steps of this length; the oldest step is dropped when a new one begins. */
@@ -97,6 +98,21 @@ export function isMoreThanChance(counts: Counts): boolean {
 export function seemsOver(lastFailedAt: string | undefined, succeededSince: number, now: string): boolean {
   if (lastFailedAt === undefined) return false;
   return succeededSince >= overAfterSuccesses && Date.parse(now) - Date.parse(lastFailedAt) >= overAfterMs;
+}
+
+/** Whether the service has lately accepted the tokens of another site. @param now ISO 8601 */
+export function acceptsOthers(
+  failing: string | undefined,
+  { sites = [], recent }: Pick<EnvironmentStatus, "sites"> & { readonly recent: { readonly seconds: number } },
+  now: string,
+): boolean {
+  const sinceMs = Date.parse(now) - recent.seconds * 1_000;
+  const isFine = ({ identifier, auth, failedLately, tally }: (typeof sites)[number]) =>
+    identifier !== failing &&
+    auth.join() === "oauth" &&
+    failedLately === 0 &&
+    Date.parse(tally.lastAt ?? "") >= sinceMs;
+  return failing !== undefined && sites.some(isFine);
 }
 
 /** Refusals that did what their caller asked for: no second order was sent. */

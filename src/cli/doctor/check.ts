@@ -76,6 +76,8 @@ export interface OpenRun extends Run {
   readonly sets: readonly SharedSet[];
   /** The checks of Redis, made first: other checks would disturb the measurement. */
   readonly redis: readonly Check[];
+  /** The lines above. */
+  readonly done: readonly Check[];
 }
 
 /** @param tookMs 0 if the check waited for nothing */

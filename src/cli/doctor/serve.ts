@@ -1,24 +1,42 @@
-import { isMoreThanChance, isOfCaller, type RecentFailure, seemsOver } from "../../adapters/stats/recent-requests.ts";
+import {
+  acceptsOthers,
+  isMoreThanChance,
+  isOfCaller,
+  type RecentFailure,
+  seemsOver,
+} from "../../adapters/stats/recent-requests.ts";
 import type { CallbackStatus, EnvironmentStatus } from "../../adapters/stats/stats.ts";
 import { sumOf } from "../../adapters/stats/sums.ts";
 import { formatSpan } from "../../model/clock.ts";
 import { applicationOf, explainConnectFailure, type Peer, serviceOf } from "../../model/connect-failure.ts";
 import { sectionOn } from "../../model/documents.ts";
 import { type FailureCode, failures } from "../../model/errors.ts";
-import { tokenOutages } from "../../model/events.ts";
+import { overAfterSuccesses, tokenOutages } from "../../model/events.ts";
 import { type Bind, describeBind } from "../../model/listener.ts";
 import { listNames } from "../../model/names.ts";
 import { explainAnswer, explainCallback } from "../../model/service-answer.ts";
 import { askAdmin } from "../ask.ts";
 import { printable } from "../terminal.ts";
-import { boundMs, type Check, type CheckResult, fail, ok, type Run, skip, timed, toCheck, warn } from "./check.ts";
+import {
+  boundMs,
+  type Check,
+  type CheckResult,
+  fail,
+  type OpenRun,
+  ok,
+  type Run,
+  skip,
+  timed,
+  toCheck,
+  warn,
+} from "./check.ts";
 
 const longestAnswerMs = 3_000;
 /** Kinds of failures that are named. */
 const mostNamed = 3;
 
 /** Whether the running `serve` is ready and has this configuration, and what its requests got. */
-export async function checkServe(run: Run): Promise<Check[]> {
+export async function checkServe(run: OpenRun): Promise<Check[]> {
   const { admin, status } = run.config;
   const [ready, ...recent] = await Promise.all([
     timed(run, { topic: "serve", subject: `admin ${describeBind(admin)}` }, () => askServe(run)),
@@ -63,9 +81,11 @@ interface Recent {
   >;
 }
 
+type OfRequests = Recent & Pick<EnvironmentStatus, "name" | "sites" | "tokenOutages">;
+
 /** What is read of `/status`. */
 interface Status {
-  readonly environments: readonly (Recent & Pick<EnvironmentStatus, "name">)[];
+  readonly environments: readonly OfRequests[];
   readonly callbacks: readonly (Recent & Pick<CallbackStatus, "environment" | "listener">)[];
   readonly droppedLogLines: number;
   /** ISO 8601. */
@@ -73,7 +93,7 @@ interface Status {
 }
 
 /** What the requests and callbacks of each environment got in the last minutes, by the status port of the running `serve`. */
-async function checkRecent(bind: Bind, run: Run): Promise<Check[]> {
+async function checkRecent(bind: Bind, run: OpenRun): Promise<Check[]> {
   const about = { topic: "serve", subject: `status ${describeBind(bind)}` };
   if (bind.kind === "tcp" && bind.port === 0) return [];
   const page = await askAdmin(bind, "/status", boundMs(run, longestAnswerMs), run.clock);
@@ -85,14 +105,20 @@ async function checkRecent(bind: Bind, run: Run): Promise<Check[]> {
     const service = serviceOf(environment, baseUrl.origin);
     return known === undefined
       ? []
-      : [toCheck({ ...about, environment }, evaluateRecent(known, at, environment, service))];
+      : [
+          toCheck(
+            { ...about, environment },
+            evaluate(known, at, "request", (end) => fixEnd(end, known, at, service, run.done)),
+          ),
+        ];
   });
   const ofCallbacks = run.config.callbacks.flatMap(({ bind, environment, application: { url } }, index) => {
     const listener = describeBind(bind);
     const known = callbacks.find((each) => each.listener === listener && each.environment === environment);
     if (known === undefined) return [];
     const subject = `callbacks at ${listener}`;
-    const found = evaluateCallbacks(known, at, applicationOf(url.origin, `callbacks[${index}].application`));
+    const application = applicationOf(url.origin, `callbacks[${index}].application`);
+    const found = evaluateCallbacks(known, at, application, run.done);
     return [toCheck({ ...about, subject, environment }, found)];
   });
   return [...ofRequests, ...ofCallbacks, ...(droppedLogLines > 0 ? [toCheck(about, lostLines(droppedLogLines))] : [])];
@@ -122,53 +148,76 @@ function readStatus(text: string): Status | undefined {
   }
 }
 
-function evaluateRecent(all: Recent, now: string, environment: string, service: Peer): CheckResult {
-  return evaluate(all, now, "request", (first) => fixEnd(first, `environments.${environment}`, service));
-}
-
-function evaluateCallbacks(all: Recent, now: string, application: Peer): CheckResult {
+function evaluateCallbacks(all: Recent, now: string, application: Peer, above: readonly Check[]): CheckResult {
   return evaluate(all, now, "callback", (end) => {
     const { what, cause = "" } = end;
     const known = explainCallback(what).fix ?? explainConnectFailure(cause, application)?.fix;
-    const fix = what === "replay_store_unavailable" ? seeRedis : (fixFormer(end, application) ?? known);
-    return `${fix === undefined ? "" : `${fix}; `}see docs/troubleshooting.md#callbacks-do-not-arrive`;
+    const isOfRedis = what === "replay_store_unavailable";
+    const fix = isOfRedis ? (seeFailed(above, ["redis"]) ?? nothing) : (fixFormer(end, application) ?? known);
+    return [fix, "see docs/troubleshooting.md#callbacks-do-not-arrive"];
   });
 }
 
 /** How a request ended. */
-type End = Pick<RecentFailure, "by" | "what" | "cause" | "server" | "site"> & { readonly contentType?: string };
+type End = Omit<RecentFailure, "count"> & { readonly contentType?: string };
 
-/** @param fix of the commonest failure, or of an answer that is not JSON */
+/** What to do, and what to read. */
+type Fix = readonly [step: string | undefined, see: string | undefined];
+const toText = (fix: Fix) => fix.filter((each) => each !== undefined).join("; ") || "see the log of serve";
+/** To do about what is over. */
+const nothing = "nothing, unless it fails again";
+
+/** @param fixOf of a kind of failure, or of an answer that is not JSON */
 function evaluate(
   { recent: { seconds, requests, failures: kinds, lastFailedAt, succeededSince = 0, notJson = [] } }: Recent,
   now: string,
   what: "request" | "callback",
-  fix: (end: End) => string,
+  fixOf: (end: End) => Fix,
 ): CheckResult {
   const lately = `the last ${formatSpan(seconds * 1_000)}`;
-  const failed = sumOf(kinds, ({ count }) => count);
-  // What an operator can mend comes first.
-  const sorted = kinds.toSorted((one, other) => Number(isOfCaller(one)) - Number(isOfCaller(other)));
-  const [first] = sorted;
-  const [odd] = notJson;
   if (requests === 0) return skip(`no ${what} in ${lately}`);
+  const isMistaken = (kind: RecentFailure) => what === "request" && isOfCaller(kind);
+  const [mistaken, failing] = [kinds.filter(isMistaken), kinds.filter((kind) => !isMistaken(kind))];
+  const [mistakes, failed] = [sumOf(mistaken, countOf), sumOf(failing, countOf)];
+  const were = mistakes === 1 ? "was a caller's mistake" : "were callers' mistakes";
+  const [[first], [mistake], [odd]] = [failing, mistaken, notJson];
+  const types = printable(listNames(notJson.map(({ contentType }) => contentType)));
+  const strange = odd && `${sumOf(notJson, countOf)} answers were ${types}, not JSON`;
+  const strangeFix = odd && fixOf({ by: "service", what: "200", contentType: odd.contentType });
   if (first === undefined) {
-    const none = `none of ${requests} ${what}s of ${lately} failed`;
-    if (odd === undefined) return ok(none);
-    const types = printable(listNames(notJson.map(({ contentType }) => contentType)));
-    const detail = `${none}, but ${sumOf(notJson, ({ count }) => count)} answers were ${types}, not JSON`;
-    return warn(detail, fix({ by: "service", what: "200", contentType: odd.contentType }));
+    const apart = `no ${what} failed in ${lately}; ${mistakes} of ${requests} ${were}: ${listEnds(mistaken)}`;
+    const none = mistakes > 0 ? apart : `none of ${requests} ${what}s of ${lately} failed`;
+    if (strangeFix !== undefined) return warn(`${none}, but ${strange}`, toText(strangeFix));
+    const isOften = mistake !== undefined && isMoreThanChance({ requests, failed: mistakes });
+    return isOften ? warn(none, toText(fixOf(mistake))) : ok(none);
   }
-  const others = sumOf(sorted.slice(mostNamed), ({ count }) => count);
-  const ends = sorted
-    .slice(0, mostNamed)
-    .map((kind) => `${kinds.length > 1 ? `${kind.count} × ` : ""}${describeEnd(kind)}`);
-  const isOver = seemsOver(lastFailedAt, succeededSince, now);
-  const since = isOver ? `; the ${succeededSince} since then succeeded` : "";
-  const detail = `${failed} of ${requests} ${what}s of ${lately} failed: ${[...ends, ...(others > 0 ? [`${others} × others`] : [])].join(", ")}${since}`;
-  const notOfCallers = sumOf(kinds, (kind) => (isOfCaller(kind) ? 0 : kind.count));
-  const isFailing = !isOver && isMoreThanChance({ requests, failed: notOfCallers });
-  return (isFailing ? fail : warn)(detail, fix(first));
+  const counts = { requests: requests - mistakes, failed };
+  // What is known to fail now comes first, and last what is over.
+  const fixes = failing.map(fixOf);
+  const broken = fixes.find(([step]) => step?.startsWith(seeLines));
+  const [step, see] = broken ?? fixes.find(([step]) => step !== nothing) ?? fixOf(first);
+  const isOver = broken === undefined && seemsOver(lastFailedAt, succeededSince, now);
+  const mayBeOver = broken === undefined && succeededSince >= overAfterSuccesses && step !== nothing;
+  const agoMs = Date.parse(now) - Date.parse(lastFailedAt ?? "");
+  const detail =
+    `${failed} of ${counts.requests} ${what}s of ${lately} failed: ${listEnds(failing)}` +
+    (Number.isFinite(agoMs) ? `; the last ${formatSpan(agoMs)} ago` : "") +
+    (succeededSince > 0 ? `; the ${succeededSince} since then succeeded` : "") +
+    (strange !== undefined ? `; ${strange}` : isOver ? "; it seems to be over" : "") +
+    (mistakes > 0 ? `; ${mistakes} more ${were}` : "");
+  const wait = mayBeOver ? "it is over after a minute without a failure; if it fails again, " : "";
+  const fix = isOver ? toText(strangeFix ?? [nothing, see]) : `${wait}${toText([step, see])}`;
+  return (!isOver && isMoreThanChance(counts) ? fail : warn)(detail, fix);
+}
+
+const countOf = ({ count }: { readonly count: number }) => count;
+
+/** The commonest kinds, and how many others there were. */
+function listEnds(kinds: readonly RecentFailure[]): string {
+  const others = sumOf(kinds.slice(mostNamed), countOf);
+  const named = kinds.slice(0, mostNamed);
+  const ends = named.map((kind) => `${kinds.length > 1 ? `${kind.count} × ` : ""}${describeEnd(kind)}`);
+  return [...ends, ...(others > 0 ? [`${others} × others`] : [])].join(", ");
 }
 
 /** `401 by the service (https://api.example, S1)`, `upstream_unreachable (ECONNREFUSED, https://api.example)` */
@@ -178,31 +227,41 @@ function describeEnd({ by, what, cause, server, site }: RecentFailure): string {
   return `${printable(what)}${by === "service" ? " by the service" : ""}${more}`;
 }
 
-const seeRedis = "see the lines of redis above";
+const seeLines = "see the lines of";
+
+/** Leads to the lines above on these topics, if any of them tells of a failure. */
+function seeFailed(above: readonly Check[], topics: readonly string[], environment?: string): string | undefined {
+  const isMeant = (check: Check) =>
+    topics.includes(check.topic) &&
+    check.environment === environment &&
+    (check.verdict === "fail" || (check.verdict === "warn" && check.topic === "token"));
+  const failed = new Set(above.filter(isMeant).map(({ topic }) => topic));
+  return failed.size === 0 ? undefined : `${seeLines} ${listNames([...failed])} above`;
+}
 
 /** If a reload has replaced the server that failed. */
 function fixFormer({ server }: End, { place, setting }: Peer): string | undefined {
   return server === undefined || server === place ? undefined : `${setting} does not name it any more`;
 }
 
-/** @param path the environment's, in the configuration */
-function fixEnd(end: End, path: string, service: Peer): string {
-  const { by, what, cause = "", contentType } = end;
+function fixEnd(end: End, all: OfRequests, now: string, service: Peer, above: readonly Check[]): Fix {
+  const { by, what, auth, contentType, site } = end;
   const { status = what } = Object.entries(failures).find(([code]) => code === what)?.[1] ?? {};
   const section = sectionOn(String(status));
-  const see = section === undefined ? [] : [`see docs/${section}`];
-  const fix =
-    by === "service" && status === what
-      ? explainAnswer(Number(what), { path, contentType })?.fix
-      : fixOf(what, cause, service);
-  const known = fixFormer(end, service) ?? fix;
-  return [...(known === undefined ? [] : [known]), ...see].join("; ") || "see the log of serve";
+  const known = { path: `environments.${all.name}`, auth, contentType, acceptsOthers: acceptsOthers(site, all, now) };
+  const isAnswer = by === "service" && status === what;
+  const fix = isAnswer ? explainAnswer(Number(what), known)?.fix : fixOwn(end, all, service, above);
+  return [fixFormer(end, service) ?? fix, section && `see docs/${section}`];
 }
 
 /** What to do about a failure of Countersign's own. */
-function fixOf(code: string, cause: string, service: Peer): string | undefined {
-  if (tokenOutages.some((each) => each === code)) return "see the lines of the token above";
-  if (code === "once_unavailable") return seeRedis;
-  if (code === "upstream_unreachable") return explainConnectFailure(cause, service)?.fix;
-  return failures[code as FailureCode].fix;
+function fixOwn({ what, cause = "" }: End, all: OfRequests, service: Peer, above: readonly Check[]) {
+  if (tokenOutages.some((each) => each === what)) {
+    const { detail, fix } = all.tokenOutages?.[0]?.lastRequest ?? {};
+    const told = detail === undefined ? nothing : printable(`${detail}; ${fix}`);
+    return seeFailed(above, ["token", "egress", "dns", "tls", "http"], all.name) ?? told;
+  }
+  if (what === "once_unavailable" && cause !== "tokens.cache") return seeFailed(above, ["redis"]) ?? nothing;
+  if (what === "upstream_unreachable") return explainConnectFailure(cause, service)?.fix;
+  return failures[what as FailureCode]?.fix;
 }

@@ -4,6 +4,7 @@ import { evaluateConnection, type Target } from "../../../src/cli/doctor/connect
 import { evaluateClock } from "../../../src/cli/doctor/peers.ts";
 import { evaluateEviction, evaluateLatency } from "../../../src/cli/doctor/redis.ts";
 import { sampleOf, tokenSample } from "../../../src/cli/doctor/token.ts";
+import { reportBackoff } from "../../../src/cli/no-token.ts";
 import { printable } from "../../../src/cli/terminal.ts";
 import { formatSpan, systemClock } from "../../../src/model/clock.ts";
 import { ConfigFolder, sound } from "../../../testkit/config-folder.ts";
@@ -241,4 +242,10 @@ it.each([
   const atEnd = lines.includes("Failed:") ? lines.slice(lines.indexOf("Failed:") + 1) : [];
   const repeated = atEnd.filter((line) => /^(ok|warn|fail|skip) /.test(line));
   expect(repeated).toEqual(times === 2 ? [...new Set(failures)] : []);
+});
+
+it("never says that the authorization server gets no request for another 0 s", () => {
+  const asked = { set: { label: "S1/blue" }, tokenUrl: new URL("https://auth.example/token") };
+  const { detail } = reportBackoff({ status: 429, remainingMs: 40 } as never, asked as never);
+  expect(detail).toMatch(/gets no request for another 1 s$/);
 });

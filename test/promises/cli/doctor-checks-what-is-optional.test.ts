@@ -192,8 +192,9 @@ describe("on what the requests of the running serve got", () => {
     expect(hasFailed).toBe(true);
     const [line = ""] = of("serve", "sandbox");
     expect(line).toContain(
-      `fail status 127.0.0.1:${statusPort}: 3 of 4 requests of the last 5 min failed: ${says.replace("API", new URL(simulator.apiUrl).origin)}`,
+      `fail status 127.0.0.1:${statusPort}: 3 of 4 requests of the last 5 min failed: ${says.replace("API", new URL(simulator.apiUrl).origin).split(" | ")[0]}; the last `,
     );
+    expect(line).toContain(` | ${says.split(" | ")[1]}`);
     const [, named] = /; see docs\/troubleshooting\.md#([\w-]+)$/.exec(line) ?? [];
     expect(named).toBe(section);
     const titles = readFileSync("docs/troubleshooting.md", "utf8").match(/^## .*$/gm) ?? [];
@@ -232,12 +233,90 @@ describe("on what the requests of the running serve got", () => {
         lastFailedAt: "2026-11-29T10:00:00Z",
         succeededSince: 20,
       },
-      /^warn .*: 3 of 5 requests of the last 5 min failed: 503 by the service; the 20 since then succeeded \|/,
+      /^warn .*: 3 of 5 requests of the last 5 min failed: 503 by the service; the last 2 min ago; the 20 since then succeeded; it seems to be over \| nothing, unless it fails again; see docs\/\S+$/,
+    ],
+    [
+      "answers that are not JSON after failures that are over",
+      {
+        failures: [{ by: "service", what: "503", count: 3 }],
+        lastFailedAt: "2026-11-29T10:00:00Z",
+        succeededSince: 2,
+        notJson: [{ contentType: "text/html", count: 2 }],
+      },
+      /^warn .*; the 2 since then succeeded; 2 answers were text\/html, not JSON \| see who answers/,
+    ],
+    [
+      "failures that may be over",
+      {
+        failures: [{ by: "service", what: "404", count: 3 }],
+        lastFailedAt: "2026-11-29T10:01:28Z",
+        succeededSince: 8,
+      },
+      /^fail .*: 404 by the service; the last 32 s ago; the 8 since then succeeded \| it is over after a minute without a failure; if it fails again, correct the path/,
+    ],
+    [
+      "failures that go on, though one succeeded",
+      {
+        failures: [{ by: "service", what: "429", count: 3 }],
+        lastFailedAt: "2026-11-29T10:01:59Z",
+        succeededSince: 1,
+      },
+      /; the last 1 s ago; the 1 since then succeeded \| send fewer/,
+    ],
+    [
+      "tokens that are there again",
+      {
+        failures: [{ by: "countersign", what: "credentials_refused", cause: "HTTP 401", count: 3 }],
+        lastFailedAt: "2026-11-29T10:01:28Z",
+        succeededSince: 0,
+      },
+      /^fail .*credentials_refused \(HTTP 401\); the last 32 s ago \| nothing, unless it fails again; see docs/,
+    ],
+    [
+      "a Redis that is there again",
+      { failures: [{ by: "countersign", what: "once_unavailable", cause: "Redis", count: 3 }] },
+      /^fail .*once_unavailable \(Redis\) \| nothing, unless it fails again; see docs/,
+    ],
+    [
+      "what to do about other failures, if a Redis is there again",
+      {
+        failures: [
+          { by: "countersign", what: "once_unavailable", cause: "Redis", count: 3 },
+          { by: "service", what: "429", count: 1 },
+        ],
+      },
+      /^fail .*: 3 × once_unavailable \(Redis\), 1 × 429 by the service \| send fewer, /,
+    ],
+    [
+      "that no Redis is configured",
+      { failures: [{ by: "countersign", what: "once_unavailable", cause: "tokens.cache", count: 3 }] },
+      /^fail .*\| it needs tokens\.cache: redis; /,
     ],
     [
       "mistakes of callers",
       { failures: [{ by: "countersign", what: "malformed_request", count: 5 }] },
-      /^warn .*5 of 5 requests .* malformed_request/,
+      /^warn .*: no request failed in the last 5 min; 5 of 5 were callers' mistakes: malformed_request \|/,
+    ],
+    [
+      "failures that callers' mistakes do not dilute",
+      {
+        requests: 100,
+        failures: [
+          { by: "countersign", what: "method_not_allowed", count: 94 },
+          { by: "countersign", what: "upstream_timeout", cause: "no answer", count: 2 },
+        ],
+      },
+      /^fail .*: 2 of 6 requests of the last 5 min failed: upstream_timeout \(no answer\); 94 more were callers' mistakes \| see whether/,
+    ],
+    [
+      "of few mistakes of callers, that nothing failed",
+      { requests: 100, failures: [{ by: "countersign", what: "method_not_allowed", count: 1 }] },
+      /^ok .*: no request failed in the last 5 min; 1 of 100 was a caller's mistake: method_not_allowed$/,
+    ],
+    [
+      "that the tokens of other sites are accepted",
+      { failures: [{ by: "service", what: "401", site: "S1", auth: "oauth", count: 5 }] },
+      /\| compare the set's audience with the portal, and the site that it is for; see docs/,
     ],
     [
       "a caller's mistake, with what to send instead",
@@ -271,11 +350,14 @@ describe("on what the requests of the running serve got", () => {
     [
       "a token that the authorization server did not give",
       { failures: [{ by: "countersign", what: "token_unavailable", cause: "ECONNREFUSED", count: 5 }] },
-      /^fail .*token_unavailable \(ECONNREFUSED\) \| see the lines of the token above; see docs/,
+      /^fail .*token_unavailable \(ECONNREFUSED\) \| https:\/\/auth\.example is down; start it; see docs/,
+      [{ sites: ["S1"], lastRequest: { detail: "https://auth.example is down", fix: "start it" } }],
     ],
-  ])("tells %s", async (_, more, says) => {
+  ] as [string, object, RegExp, object[]?][])("tells %s", async (_, more, says, tokenOutages = []) => {
     const recent = { seconds: 300, requests: 5, failures: [], ...more };
-    const status = { at: "2026-11-29T10:02:00Z", environments: [{ name: "sandbox", recent }] };
+    const at = "2026-11-29T10:02:00Z";
+    const sites = [{ identifier: "S2", auth: ["oauth"], failedLately: 0, tally: { lastAt: at } }];
+    const status = { at, environments: [{ name: "sandbox", recent, sites, tokenOutages }] };
     const { of } = await diagnoseAt(rawAnswer(200, JSON.stringify(status)));
     expect(of("serve", "sandbox")).toEqual([expect.stringMatching(says)]);
   });
