@@ -4,8 +4,8 @@ import { type FailureCode, failures, isMistake } from "../../../model/errors.ts"
 import { forgeryReasons, tokenOutages } from "../../../model/events.ts";
 import { describeRedisFailure } from "../../../model/redis-access.ts";
 import { explainAnswer, explainCallback, inSentences } from "../../../model/service-answer.ts";
-import type { RecentFailure } from "../recent-requests.ts";
-import type { RedisStatus, SiteStatus, StatusSnapshot } from "../stats.ts";
+import { acceptsOthers, type RecentFailure } from "../recent-requests.ts";
+import type { RedisStatus, StatusSnapshot } from "../stats.ts";
 import { groupBy, sumOf } from "../sums.ts";
 import type { CredentialStatus } from "../token-stats.ts";
 import { type Html, help, html, mostNamed, nothing, showCount, showName, showSentence } from "./html.ts";
@@ -104,12 +104,9 @@ function describeAnswer(recent: Recent, failure: RecentFailure, snapshot: Status
   if (what === "401" && auth === "oauth" && snapshot.credentials.some(hasNone))
     return sayOf(recent, failure, "it does not accept the token", "see why no new one comes");
   const isEvery = recent.failed === recent.requests;
-  const { sites = [], recent: { seconds = 0 } = {} } = snapshot.environments.find((each) => each.name === name) ?? {};
-  const sinceMs = Date.parse(snapshot.at) - seconds * 1_000;
-  const isFine = ({ identifier, auth, failedLately, tally }: SiteStatus) =>
-    identifier !== site && auth.join() === "oauth" && failedLately === 0 && Date.parse(tally.lastAt ?? "") >= sinceMs;
-  const acceptsOthers = !isEvery && site !== "" && sites.some(isFine);
-  const known = { path: `environments.${name}`, auth, isEvery, acceptsOthers };
+  const environment = snapshot.environments.find((each) => each.name === name);
+  const isOfSite = !isEvery && environment !== undefined && acceptsOthers(site || undefined, environment, snapshot.at);
+  const known = { path: `environments.${name}`, auth, isEvery, acceptsOthers: isOfSite };
   const { detail = "it answered so", fix } = explainAnswer(Number(what), known) ?? {};
   return sayOf(recent, failure, detail, fix);
 }
