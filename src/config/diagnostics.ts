@@ -67,6 +67,10 @@ export class Diagnostics {
     this.#file = file;
   }
 
+  lineOf(path: Path): number {
+    return this.#locate(path).line;
+  }
+
   /** @param found shown instead of the value in the file; `hidden` if that may be a secret */
   report(path: Path, message: string, fix: string, found?: string | "hidden"): undefined {
     const { line, column, found: written } = this.#locate(path);

@@ -174,8 +174,6 @@ interface Fault {
   readonly message: string;
   readonly offset: number;
   readonly fix?: string;
-  /** The parser does not understand the rest of the file. */
-  readonly isLast?: boolean;
 }
 
 /** An offset as line and column, for people. */
@@ -198,28 +196,29 @@ function readValue(
 }
 
 function faultsOf(document: Document.Parsed, text: string, describe: Describe): Fault[] {
-  const errors = [...document.errors, ...document.warnings].map((error): Fault => {
+  const faults: Fault[] = [];
+  const lineOf = (offset: number) => text.lastIndexOf("\n", offset - 1);
+  /** Lines of which the parser does not understand the rest, as after `${`. */
+  const lines = new Map<number, number>();
+  const isUnclear = ({ offset }: Fault) => offset > (lines.get(lineOf(offset)) ?? text.length);
+  let end = text.length;
+  for (const error of [...document.errors, ...document.warnings].sort((a, b) => a.pos[0] - b.pos[0])) {
     const [offset] = error.pos;
-    return (
-      explainMarks(text, offset) ??
-      explainLayout(document, text, error, describe) ?? { message: explain(error), offset }
-    );
-  });
-  // The parser does not understand the rest of a line with `${` either, and nothing after a tab or in wrong layout.
-  const mark = errors.find(({ fix, isLast = false }) => fix !== undefined && !isLast);
-  const lineEnd = text.indexOf("\n", mark?.offset);
-  const tab = document.errors.find(({ code }) => code === "TAB_AS_INDENT")?.pos[0] ?? text.length;
-  const last = errors.find(({ isLast, offset }) => isLast && offset <= tab);
-  const end = Math.min(tab, last?.offset ?? text.length);
-  const isUnderstood = (fault: Fault) =>
-    fault === last ||
-    (fault.offset <= end &&
-      !fault.isLast &&
-      (mark === undefined || fault.offset <= mark.offset || fault.offset > lineEnd));
-  const faults = [...errors, ...findTraps(document, describe)].filter(isUnderstood);
+    const mark = explainMarks(text, offset);
+    const fault = mark ?? explainLayout(document, text, error, describe) ?? explainPunctuation(text, error);
+    if (isUnclear(fault)) continue;
+    if (mark !== undefined) lines.set(lineOf(mark.offset), mark.offset);
+    faults.push(fault);
+    // A warning is about a tag alone; after an error the parser does not understand the rest.
+    if (mark === undefined && error.name === "YAMLParseError") {
+      end = fault.offset;
+      break;
+    }
+  }
+  const traps = findTraps(document, describe).filter((trap) => trap.offset <= end && !isUnclear(trap));
   // YAML 1.1 reads other values from the same text: `no` is false, and `<<` merges.
-  if (document.directives.yaml.version !== "1.2") faults.push({ message: "only YAML 1.2 is read here", offset: 0 });
-  return faults;
+  const isOther = document.directives.yaml.version !== "1.2";
+  return [...faults, ...traps, ...(isOther ? [{ message: "only YAML 1.2 is read here", offset: 0 }] : [])];
 }
 
 /** Finds parts that parse, but do not mean what a reader expects; in the order of the text. */
@@ -290,13 +289,58 @@ function explainLayout(
   const opening = bracket ? findBracket(document, text, offset) : quote ? findQuote(document, offset) : undefined;
   if (opening !== undefined) {
     const what = `this is not valid YAML: the ${text[opening]} here is not closed before ${describe(offset)}`;
-    return { message: what, fix: `close it with ${bracket ?? quote}`, offset: opening, isLast: true };
+    return { message: what, fix: `close it with ${bracket ?? quote}`, offset: opening };
   }
   const [before, here] = message.startsWith("All mapping items") ? findNeighbours(document, offset) : [];
   if (before === undefined || here === undefined) return undefined;
+  const above = text.lastIndexOf("\n", text.slice(0, here).trimEnd().length - 1) + 1;
+  if (isBare(text.slice(above))) return { ...keyWithoutColon, offset: above + text.slice(above).search(/\S/) };
   const what = `this is not valid YAML: the keys at ${describe(before)} and at ${describe(here)} begin at different columns`;
   const fix = "indent the keys of one mapping alike, and those below a key more than that key";
-  return { message: what, fix, offset: here, isLast: true };
+  return { message: what, fix, offset: here };
+}
+
+/** A line whose item has no blank after its -, or whose key has no colon and blank before a bracket. */
+const withoutBlank = /^( *(?:- +)*)(?:(-)(?=[{["'\w])|\w[\w.-]*(?: *=| *:(?! ))? *[{[])/;
+
+const keyWithoutColon = {
+  message: "this is not valid YAML: this key lacks a colon, or the blank after it",
+  fix: "write key: value",
+};
+
+/** Whether a text's first line has words and no key. */
+function isBare(text: string): boolean {
+  return /^\s*\w(?:[^:\n]|:(?![\s]))*(?:\n|$)/.test(text.replace(/\s#[^\n]*/, ""));
+}
+
+/** A mark that is missing or surplus. No word of the file is shown: it may be a secret. */
+function explainPunctuation(text: string, error: YAMLError): Fault {
+  const { code, message } = error;
+  const [offset] = error.pos;
+  const fault = (what: string, fix: string, at = offset): Fault => {
+    return { message: `this is not valid YAML: ${what}`, fix, offset: at };
+  };
+  const start = text.lastIndexOf("\n", offset - 1) + 1;
+  const [line = ""] = text.slice(start).split("\n", 1);
+  const [mark = ""] = text.slice(offset);
+  if (text.startsWith("//", offset)) return fault("a comment begins with #", "write # in place of //");
+  if (/[`@%]/.test(mark)) return fault(`no text begins with ${mark}`, "remove it, or put the text in quotes");
+  if (message.endsWith("at node end")) {
+    return fault("the value ends before this", "remove this, or put the whole value in quotes");
+  }
+  if (code === "BLOCK_IN_FLOW") {
+    const [value] = /^[^,{}[\]]*?(?=\s*;?\s["']?[\w.-]+["']?\s*:(?:\s|$))/.exec(text.slice(offset)) ?? [];
+    if (value) return fault("a comma is missing here", "put one comma between the items", offset + value.length);
+  }
+  const [found, indent = "", dash] = withoutBlank.exec(line) ?? [];
+  if (dash !== undefined) return fault("this item has no blank after its -", "put one there", start + indent.length);
+  if (found !== undefined || (code === "MULTILINE_IMPLICIT_KEY" && isBare(line))) {
+    return { ...keyWithoutColon, offset: found === undefined ? offset : start + indent.length };
+  }
+  if (message.startsWith("Unexpected flow-")) {
+    return fault(`this ${mark} closes nothing`, "remove it, or write the bracket that it closes");
+  }
+  return { message: explain(error), offset };
 }
 
 const flowToken = /"(?:\\.|[^"\\])*"|(?<=[\s,[{:])'[^']*'|(?<=\s)#[^\n]*|[{}[\]]/gs;
@@ -380,10 +424,12 @@ const fixes: readonly (readonly [words: string, fix: string])[] = [
   ["Tabs are", "indent with blanks"],
   ["Implicit", "put a blank after the colon, and indent the keys of one mapping alike"],
   ["Flow end indicator", "indent the closing bracket more than the key that it belongs to"],
+  ["A block sequence", "begin the items of one list at one column"],
+  ["Block collections", "put a text with a colon in quotes, and a comma between two items"],
+  ["Unresolved tag", "write the YAML without a tag (!name)"],
   ["Sequence item without", "begin each item of a list with -, all at one column"],
   ["All sequence items", "begin the items of one list at one column"],
   ["Missing , ", "put a comma between the items, or close the bracket"],
-  ["Plain value cannot start", "put the text in quotes"],
   ["Nested mappings", "put a text with a colon in quotes, and indent the keys of one mapping alike"],
 ];
 

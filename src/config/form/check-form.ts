@@ -1,7 +1,8 @@
 import type * as z from "zod";
-import { nearestName, onlyNameWith } from "../../model/names.ts";
+import { listNames, nearestName, onlyNameWith } from "../../model/names.ts";
 import { type Diagnostics, formatPath, type Path } from "../diagnostics.ts";
 import { unusualIn } from "../files/characters.ts";
+import { findOutside } from "./indentation.ts";
 import { nodesAt, type SchemaNode } from "./schema.ts";
 import { exampleOf, fits, placesFor, wrapped } from "./suggestions.ts";
 import { outOfRange } from "./values.ts";
@@ -24,9 +25,22 @@ export function checkForm<Schema extends z.ZodType>(
   const parsed = schema.safeParse(value, parsing);
   if (parsed.success && placeholders.length === 0) return parsed.data;
   const issues = parsed.success ? [] : describeIssues(parsed.error.issues, { value, base });
-  // A placeholder's text seldom fits the schema; one problem for it is enough.
-  const isConsequence = createIsAbout(placeholders);
+  const outside = parsed.success ? [] : findOutside(value, base);
+  // A placeholder's text seldom fits the schema, nor does a mapping whose keys are outside of it; one problem is enough.
+  const isConsequence = createIsAbout([
+    ...placeholders.map(({ path }) => path),
+    ...outside.flatMap(({ path, holder, keys }) =>
+      keys.flatMap((key) => [
+        [...path.slice(0, -1), key],
+        [...holder, key],
+      ]),
+    ),
+  ]);
   const others = issues.filter((issue) => !isConsequence(issue));
+  for (const { path, holder, keys } of outside) {
+    const fix = `indent ${listNames(keys)} deeper than ${holder.at(-1)} (line ${diagnostics.lineOf(holder)})`;
+    diagnostics.report(path, `${keys[0]} belongs below ${holder.at(-1)}`, fix, "hidden");
+  }
   for (const { path, message, fix, found } of [...placeholders, ...others]) {
     diagnostics.report(path, message, fix, found);
   }
@@ -68,10 +82,10 @@ function describePlaceholder(text: string, path: Path): FormProblem[] {
   return [{ path, message: "nothing is expanded in this file", fix, found }];
 }
 
-/** Makes a test: whether a fault is about a placeholder's value, or about the mapping that holds it. */
-function createIsAbout(placeholders: readonly FormProblem[]): (fault: FormProblem) => boolean {
-  const own = new Set(placeholders.map(({ path }) => formatPath(path)));
-  const holders = new Set(placeholders.map(({ path }) => formatPath(path.slice(0, -1))));
+/** Makes a test: whether a fault is about the value at one of these paths, or about the mapping that holds it. */
+function createIsAbout(paths: readonly Path[]): (fault: FormProblem) => boolean {
+  const own = new Set(paths.map(formatPath));
+  const holders = new Set(paths.map((path) => formatPath(path.slice(0, -1))));
   return ({ path }) =>
     holders.has(formatPath(path)) || path.some((_, index) => own.has(formatPath(path.slice(0, index + 1))));
 }

@@ -62,7 +62,7 @@ export function codec<Value>({ read, write, pattern }: TextForm<Value>, example:
 /** An address where this process listens. */
 export function bind(example: string) {
   return codec(bindForm, example).describe(
-    "`address:port`, `:port` for every address, or `unix:/path`. Port 0 chooses a free port.",
+    "`address:port`, `[::1]:port` for IPv6, `:port` for every address, or `unix:/path`. Port 0 chooses a free port.",
   );
 }
 

@@ -110,6 +110,6 @@ function pick(given: object, { isFit }: Stray, wanted: string | number = ""): (s
 }
 
 /** Whether the names of a mapping have a form that few words have, and this one has it: `S1000000001`. */
-function hasOwnForm({ pattern }: SchemaNode = {}, name: string): boolean {
+export function hasOwnForm({ pattern }: SchemaNode = {}, name: string): boolean {
   return pattern !== undefined && new RegExp(pattern).test(name) && !new RegExp(pattern).test("word");
 }

@@ -45,6 +45,8 @@ export const bindForm: TextForm<Bind> = {
 function faultOfBind(text: string): Read<Bind> {
   if (isSocketPath(text)) return { message: "this is a path and no address", fix: `write unix:${text}` };
   const [, scheme, host = "", port] = /^([a-z]+:\/\/)?([A-Za-z0-9.-]*|\[.+\])(?::(\d+))?\/?$/.exec(text) ?? [];
+  const [, bare = "", end] = /^([0-9a-f:]*:[0-9a-f:]*):(\d+)$/i.exec(text) ?? [];
+  if (isIPv6(bare)) return { message: "an IPv6 address stands in brackets", fix: `write [${bare}]:${end}` };
   if (scheme !== undefined && port !== undefined) return { message: "this is no URL", fix: `write ${host}:${port}` };
   if (/^\d+$/.test(host)) return { message: "there is no host", fix: `write 127.0.0.1:${port ?? host}` };
   if (host !== "") return { message: "there is no port", fix: `add a port, like ${host}:7411` };

@@ -51,7 +51,9 @@ async function loadPrivateKey(file: string, context: LoadContext): Promise<Secre
   if (content === undefined) return undefined;
   if (attempt(() => createPrivateKey(content.bytes))) return context.makeSecret(content);
   const fix = "give the path of a PEM file without a passphrase";
-  return context.report("this file holds no private key in PEM", fix, content.origin);
+  const isEncrypted = content.bytes.includes("ENCRYPTED");
+  const message = isEncrypted ? "the private key has a passphrase" : "this file holds no private key in PEM";
+  return context.report(message, fix, content.origin);
 }
 
 /** Undefined if it throws: OpenSSL's own error texts help no reader. */

@@ -69,8 +69,9 @@ itRefuses("what is nearly right", [
   fault(withListener('bind: "7411", environment: sandbox'), "listeners[0].bind: no host … write 127.0.0.1:7411"),
   fault(
     withListener("bind: 127.0.0.1, environment: sandbox"),
-    "listeners[0].bind: no port … add one, like 127.0.0.1:7411",
+    "listeners[0].bind: no port … add a port, like 127.0.0.1:7411",
   ),
+  fault(withListener('bind: "::1:7411", environment: sandbox'), "listeners[0].bind: in brackets … write [::1]:7411"),
   fault(
     withListener('bind: "http://127.0.0.1:7411", environment: sandbox'),
     "listeners[0].bind: no URL … write 127.0.0.1:7411",
@@ -197,6 +198,66 @@ itRefuses("surprising YAML", [
   fault(withSite("__proto__: {}"), ": __proto__ … YAML"),
   fault(withSite("<<: { S9: {} }"), ": merge keys (<<) are not read; write the keys out"),
   fault(withSite("1000000001: {}"), ".sites.1000000001: not allowed … write S and"),
+]);
+
+const noColon = ": this key lacks a colon, or the blank after it … write key: value";
+const noComma = ": a comma is missing here … put one comma between the items";
+
+// The parser reports everything behind such a mark as unexpected.
+itRefuses("one mark too many or too few in YAML, with one problem", [
+  fault(instead(operations, "operations: [create_order]]"), ": this ] closes nothing … remove it"),
+  fault(instead(admin, 'admin: { bind: ":7412" }}'), ": this } closes nothing … remove it"),
+  fault(withListener('bind: ":7411", environment: sandbox }'), ": this } closes nothing … remove it"),
+  fault(atTheEnd("}"), ": this } closes nothing … remove it"),
+  fault(instead(admin, 'admin { bind: ":7412" }'), noColon),
+  fault(instead(admin, 'admin:{ bind: ":7412" }'), noColon),
+  fault(instead(admin, 'admin = { bind: ":7412" }'), noColon),
+  fault(instead(baseUrl, "baseUrl https://canary.example"), noColon),
+  fault(instead("  sandbox:\n", "sandbox"), noColon),
+  fault(instead(operations, "operations [create_order]"), noColon),
+  fault(instead(admin, 'admin: `{ bind: ":7412" }'), ": no text begins with ` … remove it, or put the text in quotes"),
+  fault(instead(operations, "operations: @canary"), ": no text begins with @ … in quotes"),
+  fault(instead(admin, 'admin: { bind: ":7412" };'), ": the value ends before this … remove this, or"),
+  fault(instead(baseUrl, 'baseUrl: "https://a.example"canary'), ": the value ends before this … in quotes"),
+  fault(instead(admin, 'admin: { bind: ":7412 }'), ': the " here is not closed before line 3, column 31 … with "'),
+  fault(withListener('bind: ":7411" environment: sandbox'), noComma),
+  fault(withSet("name: blue; dir: canary"), noComma),
+  fault(withSet("name: blue, dir: canary: b"), ": Block collections … put a text with a colon in quotes"),
+  fault(instead(listener, '-{ bind: ":7411", environment: sandbox }'), ": this item has no blank after its -"),
+  fault(`acknowledge:\n    - secret_short\n   - until_past # here\n${sound}`, ": A block sequence … at one column"),
+  fault(`//# here canary\n${sound}`, ": a comment begins with # … write # in place of //"),
+]);
+
+const moved = (line: string, by: number) => edited([line, `${line.slice(by).replace("\n", "")} # here\n`]);
+const emptied = edited([/ {4}baseUrl.*/s.exec(sound)?.[0] ?? "", ""]);
+const ofEnvironment = `${authUrl}${operations}    sites: {}\n`.replaceAll(/^ {2}/gm, "");
+const credentials = "        credentials:\n";
+
+itRefuses("a block that is indented too little, with one problem", [
+  fault(
+    moved("    sites:\n", 2),
+    "environments.sites: sites belongs below sandbox; indent sites deeper than sandbox (line 6)",
+  ),
+  fault(
+    at(
+      "    S1000000001:\n",
+      sound.replace(/(?<=sites:\n).*/s, (all) => all.replace(/^ {2}/gm, "")),
+    ),
+    ".S1000000001: belongs below sites; indent S1000000001, S1000000003 deeper than sites (line 11)",
+  ),
+  fault(
+    moved("  sandbox:\n", 2),
+    "sandbox: belongs below environments; indent sandbox deeper than environments (line 5)",
+  ),
+  fault(
+    moved(credentials, 2),
+    ".sites.credentials: belongs below S1000000001; indent credentials deeper than S1000000001 (line 12)",
+  ),
+  fault(
+    `${emptied}  baseUrl: https://canary.example # here\n${ofEnvironment}`,
+    "environments.baseUrl: baseUrl belongs below sandbox; indent baseUrl, authUrl, operations and 1 more deeper than sandbox (line 6)",
+  ),
+  fault(atTheEnd("redis:\nurl: canary"), "url: url belongs below redis; indent url deeper than redis (line 18)"),
 ]);
 
 const noBreak = "\u00a0";
