@@ -32,8 +32,10 @@ export async function runProgram(
   process.on("SIGUSR1", () => {});
   const program = new Command(name).description(description).version(version).exitOverride();
   if (notes !== undefined) program.addHelpText("after", `\n${notes}`);
-  // The reader of the output has closed the pipe, as `head` and `less` do.
-  process.stdout.on("error", () => process.exit(exitCodes.no));
+  // A reader that has closed the pipe, as `head` and `less` do, has seen enough.
+  process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => {
+    process.exit(code === "EPIPE" ? (process.exitCode ?? exitCodes.ok) : exitCodes.no);
+  });
   // What cannot be said changes no exit code.
   process.stderr.on("error", () => {});
   try {
@@ -50,6 +52,9 @@ export async function runProgram(
     await program.parseAsync(isUnknown ? [named] : [...args], { from: "user" });
     return Number(process.exitCode ?? exitCodes.ok);
   } catch (error) {
+    const { code } = error as CommanderError;
+    const hasConfig = program.commands.some(({ options }) => options.some(({ long }) => long === "--config"));
+    if (code === "commander.excessArguments" && hasConfig) printError("A configuration is named by --config.");
     return explainExit(error, name);
   }
 }
@@ -108,10 +113,7 @@ function askForMandatoryLast(command: Command): void {
 }
 
 function explainExit(error: unknown, name: string): number {
-  if (error instanceof CommanderError) {
-    if (error.code === "commander.excessArguments") printError("A configuration is named by --config.");
-    return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
-  }
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   if (error instanceof CommandFailure) {
     printError(error.message);
     return error.exitCode;

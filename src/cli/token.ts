@@ -3,7 +3,8 @@ import { type ConfiguredSet, ownersOf, setsOf, type TokenOwner } from "../app/to
 import { openUpstreams } from "../app/upstreams.ts";
 import { systemClock } from "../model/clock.ts";
 import { listNames } from "../model/names.ts";
-import { requestToken, type TokenAnswer } from "../oauth/token-endpoint.ts";
+import { explainNoToken } from "../oauth/no-token.ts";
+import { isNotAsked, requestToken, type TokenAnswer } from "../oauth/token-endpoint.ts";
 import { configOption, exampleOf, exitCodes, usageFailure } from "./command.ts";
 import { loadOrRefuse } from "./load-or-refuse.ts";
 import { reportNoToken } from "./no-token.ts";
@@ -64,7 +65,10 @@ function noneMatches(owners: readonly TokenOwner[], { environment, site }: Optio
 
 function describe(configured: ConfiguredSet, answer: TokenAnswer) {
   const { environment, set } = configured;
-  const failure = answer.kind === "issued" ? undefined : reportNoToken(answer, configured);
+  // The doctor skips a set that has no assertion; who asks for a token needs to know its file.
+  const explain = (failed: Exclude<TokenAnswer, { kind: "issued" }>) =>
+    isNotAsked(failed) ? explainNoToken(failed, configured, "operator") : reportNoToken(failed, configured);
+  const failure = answer.kind === "issued" ? undefined : explain(answer);
   const grant = answer.kind === "issued" ? answer.grant : undefined;
   return {
     environment,

@@ -80,7 +80,9 @@ function findPlaces(stray: Stray, node: SchemaNode, holder: unknown, at: Path): 
   // A key of a source, such as `{ file: … }`, belongs nowhere alone.
   const isMapping = typeof given === "object" && given !== null && properties?.["file"] === undefined;
   if (!isMapping || Array.isArray(given) !== (items !== undefined)) return [];
-  const isTaken = (own: SchemaNode) => Object.hasOwn(given, stray.key) || (stray.isFit && !fits(own, stray.value));
+  const isOther = ({ enum: words }: SchemaNode) => words !== undefined && typeof stray.value === "object";
+  const isTaken = (own: SchemaNode) =>
+    Object.hasOwn(given, stray.key) || isOther(own) || (stray.isFit && !fits(own, stray.value));
   const within = (child: SchemaNode, part: string | number) =>
     findPlaces(stray, child, (given as Record<string | number, unknown>)[part], [...at, part]);
   const each = items ?? additionalProperties;

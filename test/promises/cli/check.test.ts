@@ -238,6 +238,7 @@ it.each([
     stdout: /^$/,
     stderr: /too many.*\nA configuration is named by --config\.\n$/,
   },
+  { args: ["schema", "a.yaml"], exitCode: 2, stdout: /^$/, stderr: /too many arguments[^\n]*\n$/ },
   { args: ["--nonsense"], exitCode: 2, stdout: /^$/, stderr: /unknown option '--nonsense'/ },
   {
     args: ["simulate", "--api-port", "x"],
@@ -256,6 +257,21 @@ it.each([
 ])("countersign $args ends with $exitCode", async ({ args, env, exitCode, stdout, stderr }) => {
   const said = { stdout: expect.stringMatching(stdout), stderr: expect.stringMatching(stderr) };
   expect(await run(args, env)).toEqual({ exitCode, ...said });
+});
+
+it("ends quietly with 0 when its reader has seen enough", () => {
+  const pipeline = `"${process.execPath}" dist/main.js schema | head -n 1; exit "\${PIPESTATUS[0]}"`;
+  expect(runSync("bash", ["-c", pipeline])).toEqual({ exitCode: 0, stdout: "{\n", stderr: "" });
+});
+
+it("token names the file of an assertion that is absent, and what to see to", async () => {
+  const yaml = edited([
+    "    operations:",
+    "    token: { clientAuth: { assertion: { file: DIR/nope } } }\n    operations:",
+  ]);
+  const { exitCode, stdout } = await run(["token", "--config", write(yaml)]);
+  expect(exitCode).toBe(1);
+  expect(stdout).toMatch(/: no token was requested .*\n {5}fix {2}see what renews .*nope: the kubelet/);
 });
 
 it("ends with 2 also if the reason cannot be written", () => {

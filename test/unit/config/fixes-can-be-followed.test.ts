@@ -159,6 +159,7 @@ test.each<[key: string, value: unknown, fix: string, others?: object]>([
   ["sites", {}, "move it to environments.sandbox.sites, or", { environments: { sandbox: { baseUrl: "https://a" } } }],
   ["level", "debug", "move it to log.level, or", { log: undefined }],
   ["bind", ":7411", "remove it; possible keys"],
+  ["sites", {}, "remove it; possible keys", { metrics: {} }],
 ])("%s: %j gets the fix %s", (key, value, fix, others = {}) => {
   const problems = problemsOf({ ...whole, ...others, [key]: value });
   expect(JSON.stringify(problems)).not.toContain("canary");

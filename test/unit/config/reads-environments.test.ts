@@ -1,4 +1,5 @@
 /** What an environment may name, share and trust, and what not. */
+import { createPrivateKey } from "node:crypto";
 import {
   authority,
   clientCertificate,
@@ -121,6 +122,9 @@ const files = { ca: authority, cert: clientCertificate, key: clientKey, other: s
 const wrong = (settings: string, said: string, changed: Partial<typeof files> = {}) =>
   fault(inSandbox(`tls: { ${settings} }`), `.tls.${said}`, { ...files, ...changed });
 
+const encryptedKey = createPrivateKey(clientKey)
+  .export({ type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase: "canary" })
+  .toString();
 const pair = "certFile: DIR/cert, keyFile: DIR/key";
 const damagedSecond = `${authority}${authority.replace("MIIB", "MIIX")}`;
 const endlessFirst = `${authority.replace(/-----END.*/, "")}${authority}`;
@@ -133,6 +137,7 @@ itRefuses("broken TLS files", [
   wrong("caFile: DIR/ca", "caFile: damaged … PEM", { ca: damagedSecond }),
   wrong("caFile: DIR/ca", "caFile: damaged … PEM", { ca: endlessFirst }),
   wrong(pair, "keyFile: no private key … passphrase", { key: clientKey.replace("MIGH", "MIGX") }),
+  wrong(pair, "keyFile: has a passphrase … without a passphrase", { key: encryptedKey }),
   wrong(pair, "certFile: OpenSSL … too weak", { cert: weakCertificate, key: weakKey }),
   wrong("caFile: DIR/nothing", "caFile: ENOENT … create the file"),
 ]);
