@@ -46,7 +46,8 @@ export function promtoolCases(alert: string, rulesFile: string) {
     if (eval_time === undefined) throw new Error(`${alert}: cannot read the case ${key}`);
     const own = new Map(columns.map((column) => column.split(/ (.+)/, 2) as [string, string]));
     const { instance: _, ...shown } = pod;
-    const alertLabels = { severity, ...shown, ...readLabels(own.get("labels") ?? labels) };
+    const given = Object.entries({ severity, ...shown, ...readLabels(own.get("labels") ?? labels) });
+    const alertLabels = Object.fromEntries(given.filter(([, value]) => value !== ""));
     const firing = `ALERTS{alertname="${alert}", alertstate="firing"`;
     const fired = `${format({ alertname: alert, alertstate: "firing", ...alertLabels })}}`;
     const states = {

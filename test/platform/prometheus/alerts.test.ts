@@ -1,5 +1,5 @@
 /** Every alert fires in its cases, and stays silent in cases where it would wake somebody wrongly: alert-cases.txt. */
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { failures } from "../../../src/model/errors.ts";
@@ -18,8 +18,8 @@ it.each(alerts)("$alert has cases in which it fires, and others in which it is s
 });
 
 it.each(alerts)("$alert names the worst pods in a case, if a single pod can cause it", ({ alert, annotations }) => {
-  const named = promtoolCases(alert, rulesFile).tests.filter(({ alert_rule_test }) => alert_rule_test.length > 0);
-  expect(named.length > 0).toBe("pods" in (annotations ?? {}));
+  const told = promtoolCases(alert, rulesFile).tests.flatMap(({ alert_rule_test: [one] }) => one?.exp_alerts ?? []);
+  expect(told.some(({ exp_annotations }) => "pods" in exp_annotations)).toBe("pods" in (annotations ?? {}));
 });
 
 it("CountersignFailures names each code that is a 5xx of Countersign's own to an order", () => {
@@ -57,7 +57,7 @@ test("an alert shows the exact count, of before the first scrape and after it", 
   const series = (name: string, more = "") => `${name}{${labels.map(([key, of]) => `${key}="${of}"`)}${more}}`;
   const shown = (text = "") =>
     text
-      .replace("{{ $labels.job }}", "checkout")
+      .replace(application, "shop/checkout")
       .replace("{{ $labels.site }} ({{ $labels.environment }})", "S1 (production)")
       .replace(/\{\{.*?\}\}/, "7");
   const alertAtMinute = (minute: number) => ({
@@ -109,9 +109,17 @@ it.each(alerts)("$alert has a severity, a meaning, an advice and a link to its p
       .filter((key) => !["codes", "pods"].includes(key))
       .sort(),
   ).toEqual(["description", "runbook_url", "summary"]);
-  expect(annotations["summary"]).toContain("$labels.job");
+  // An application without a namespace, such as one outside of Kubernetes, is named by its job alone.
+  expect(annotations["summary"]).toContain(alert.alert === "CountersignMetricsAbsent" ? inApplication : application);
   expect(annotations["description"]?.match(/[^.]+\.(?= |$)/g)).toHaveLength(2);
   expect(annotations["runbook_url"]).toBe(`${documents}/alerts/${alert.alert}.md`);
 });
 
+it.each(alerts.filter((alert) => "keep_firing_for" in alert))("$alert: its page says when it is over", ({ alert }) => {
+  expect(readFileSync(`docs/alerts/${alert}.md`, "utf8")).toMatch(/^\*\*Over\*\* 12 (to 15 )?minutes after the last /m);
+});
+
+const application = "{{ with $labels.namespace }}{{ . }}/{{ end }}{{ $labels.job }}";
+/** Of an alert that may be on no application at all. */
+const inApplication = "{{ with $labels.job }} in {{ with $labels.namespace }}{{ . }}/{{ end }}{{ . }}{{ end }}";
 const documents = "https://github.com/countersign/countersign/blob/main/docs";
