@@ -13,7 +13,7 @@ import {
   VariableSort,
 } from "@grafana/grafana-foundation-sdk/dashboard";
 import { columns } from "./panel.ts";
-import { inEnvironment, inJob, inNamespace, ofAllPods, prometheus, withNames } from "./promql.ts";
+import { inEnvironment, inJob, inNamespace, ofAllPods, prometheus, withApplications, withNames } from "./promql.ts";
 
 /** Panels from left to right; they continue below when the 24 columns are full. */
 export interface Row {
@@ -28,14 +28,16 @@ const reloads = annotation(
   "Reloads",
   "blue",
   withNames(`changes(countersign_config_last_reload_success_timestamp_seconds{${inJob}}[$__interval]) > 0`),
-  "{{job}} {{name}} reloaded",
+  "{{name}} reloaded",
 );
 /** A line where a pod began to run another version. */
 const deployments = annotation(
   "Deployments",
   "purple",
-  `count by (cluster, namespace, job, version) (countersign_build_info{${inJob}}) unless count by (cluster, namespace, job, version) (countersign_build_info{${inJob}} offset $__interval)`,
-  "{{job}} runs {{version}}",
+  withApplications(
+    `count by (cluster, namespace, job, version) (countersign_build_info{${inJob}}) unless count by (cluster, namespace, job, version) (countersign_build_info{${inJob}} offset $__interval)`,
+  ),
+  "{{application}} runs {{version}}",
 );
 
 const tag = "countersign";

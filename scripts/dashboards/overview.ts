@@ -14,6 +14,7 @@ import {
   quantile,
   rate,
   share,
+  withApplications,
   withNames,
 } from "./promql.ts";
 
@@ -52,14 +53,14 @@ const ourFailures = bigNumber({
   ],
 });
 
-const answers = `sum by (site) (rate(${requests}{${ofSite}, by="service"}[5m]))`;
+const answers = `sum by (cluster, namespace, job, site) (rate(${requests}{${ofSite}, by="service"}[5m]))`;
 /** No redirect is followed, so 3xx to an order is a failure; the operation of a pass-through route begins with /. */
 const serviceFailures = ['by="service", status=~"[45].."', 'by="service", status=~"3..", operation!~"/.*"'];
-const failedAnswers = `sum by (site) (${ratesOf(serviceFailures, "5m")})`;
+const failedAnswers = `sum by (cluster, namespace, job, site) (${ratesOf(serviceFailures, "5m")})`;
 const serviceAnswers = bars({
   title: "Service's failures",
   description:
-    "Share of the service's own answers with status 400 or above, or to orders with 3xx, in the last 5 minutes, by site; the eight worst. Countersign passes them on untouched.",
+    "Share of the service's own answers with status 400 or above, or to orders with 3xx, in the last 5 minutes, by application and site; the eight worst. Countersign passes them on untouched.",
   alerts: [
     "CountersignServiceFails",
     "CountersignSiteFails",
@@ -72,7 +73,7 @@ const serviceAnswers = bars({
   noValue: "no traffic",
   steps: ["green", [0.05, "yellow"], [0.2, "red"]],
   // A site without failures has no series for them: its share is 0.
-  queries: [[`topk(8, ${share(failedAnswers, answers)})`, "{{site}}"]],
+  queries: [[withApplications(`topk(8, ${share(failedAnswers, answers)})`), "{{application}} {{site}}"]],
 });
 
 const traffic = bigNumber({
@@ -105,7 +106,7 @@ const usedAt = `countersign_credential_last_used_timestamp_seconds{${ofCredentia
 const shortestLife = bigNumber({
   title: "Shortest token life",
   description:
-    "Time left to the token that ends first, of those that were used within their lifetime; tokens of idle pods may lapse. 0 for a site whose requests have failed in the last two minutes since it has none. Replaced at 80 to 88 % of its life, so it hardly falls below a tenth.",
+    "Time left to the token that ends first, of those that were used within their lifetime; tokens of idle pods may lapse. 0 for a site whose requests have failed in the last two minutes since it has none. A token that the service refuses (401) still counts. Replaced at 80 to 88 % of its life, so it hardly falls below a tenth.",
   alerts: ["CountersignNoValidToken", "CountersignCredentialsRefused", "CountersignTokenExpiresSoon"],
   unit: "s",
   decimals: 0,
@@ -214,7 +215,7 @@ function ratesOf(kinds: readonly string[], interval?: string): string {
 }
 
 /** `pod` is the Prometheus Operator's label, by which alerts name pods. */
-const ofPods = `sum by (instance, pod, environment) (${rate(requests, ofSite)})`;
+const ofPods = `sum by (namespace, instance, pod, environment) (${rate(requests, ofSite)})`;
 const anyFailure = [ownFailure, ...serviceFailures];
 
 const failures: Row = {
@@ -241,7 +242,7 @@ const failures: Row = {
         [
           aboveZero(
             withNames(
-              `sum by (instance, pod, environment, by) (${ratesOf(anyFailure)}) / on (instance, pod, environment) group_left () ${ofPods}`,
+              `sum by (namespace, instance, pod, environment, by) (${ratesOf(anyFailure)}) / on (namespace, instance, pod, environment) group_left () ${ofPods}`,
             ),
             "by",
             "no failures",

@@ -144,7 +144,7 @@ const expiry: Row = {
       alerts: ["CountersignCertificateExpired", "CountersignCertificateExpires", "CountersignAssertionExpired"],
       unit: "dtdhms",
       valueName: "expires in",
-      hidden: ["cluster", "instance", "pod"],
+      hidden: ["cluster", "namespace", "instance", "pod"],
       // Assertions live for minutes or hours, so ten of all uses would leave no room for certificates.
       queries: [
         [`sort(bottomk by (use) (10, clamp_min(${withNames(`(${certificates} or ${assertions})`)} - time(), 0)))`, ""],
@@ -153,7 +153,7 @@ const expiry: Row = {
   ],
 };
 
-const linesLost = `sum by (instance, pod) (${rate("countersign_log_lines_dropped_total", inJob)})`;
+const linesLost = `sum by (namespace, instance, pod) (${rate("countersign_log_lines_dropped_total", inJob)})`;
 
 const waysOut: Row = {
   title: "Ways out",

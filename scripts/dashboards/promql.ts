@@ -21,23 +21,33 @@ export function rate(metric: string, matchers: string, interval = "$__rate_inter
 
 /**
  * The growth of a counter within so many hours, also in pods that are gone. increase() cannot see the events before a pod's
- * first scrape, such as its first token. So for a process younger than the window the whole count is used: all of it is
- * from within the window.
+ * first scrape, such as its first token, and extrapolates. So of a process younger than the window the whole count is used, which is
+ * exact: all of it is from within the window. A container that has restarted has a count from before that too, which increase() sees.
  */
 export function counted(metric: string, matchers: string, hours: number): string {
   const selector = `${metric}{${matchers}}[${hours}h]`;
-  const started = `last_over_time(process_start_time_seconds{${inJob}}[${hours}h])`;
-  const ofYoung = `last_over_time(${selector}) and on (${pod}) ${started} > time() - ${hours * 3_600}`;
-  return `((${ofYoung}) > increase(${selector}) or increase(${selector}) or (${ofYoung}))`;
+  const started = `process_start_time_seconds{${inJob}}[${hours}h]`;
+  const ofYoung = `last_over_time(${selector}) and on (${pod}) last_over_time(${started}) > time() - ${hours * 3_600}`;
+  const exact = `(${ofYoung} unless on (${pod}) changes(${started}) > 0)`;
+  return `(${exact} or (${ofYoung}) > increase(${selector}) or increase(${selector}) or (${ofYoung}))`;
 }
 
 /**
- * The series of pods with a label `name`, as alerts name pods in their annotation `pods`: the pod's own name where Prometheus
- * discovers pods, else its address.
+ * The series of pods with a label `name`: the pod's own name where Prometheus discovers pods, else its address; behind its
+ * namespace, if it has one.
  */
 export function withNames(expr: string): string {
   const withAddresses = `label_replace(${expr}, "name", "$1", "instance", "(.+)")`;
-  return `label_replace(${withAddresses}, "name", "$1", "pod", "(.+)")`;
+  return behindNamespace(`label_replace(${withAddresses}, "name", "$1", "pod", "(.+)")`, "name", "name");
+}
+
+/** The series of applications with a label `application`: the job, behind its namespace, if it has one. */
+export function withApplications(expr: string): string {
+  return behindNamespace(expr, "application", "job");
+}
+
+function behindNamespace(expr: string, label: string, of: string): string {
+  return `label_replace(label_join(${expr}, "${label}", "/", "namespace", "${of}"), "${label}", "$1", "${label}", "/(.+)")`;
 }
 
 /** A quantile of a histogram's rate; absent if nothing was observed. */

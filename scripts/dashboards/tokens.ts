@@ -1,6 +1,17 @@
 import { assemble, type Row } from "./assemble.ts";
 import { bars, curves, list } from "./panel.ts";
-import { counted, events, inEnvironment, inJob, ofCredential, ofSite, quantile, rate, withNames } from "./promql.ts";
+import {
+  counted,
+  events,
+  inEnvironment,
+  inJob,
+  ofCredential,
+  ofSite,
+  quantile,
+  rate,
+  withApplications,
+  withNames,
+} from "./promql.ts";
 
 const requests = "countersign_token_requests_total";
 
@@ -30,8 +41,10 @@ const life: Row = {
       mayBeNegative: true,
       queries: [
         [
-          `min by (cluster, namespace, job, environment, credential) (last_over_time(countersign_token_expiry_timestamp_seconds{${ofCredential}}[1h]) and on (cluster, namespace, job, instance) countersign_build_info{${inJob}}) - time()`,
-          "{{job}} {{credential}} {{environment}}",
+          withApplications(
+            `min by (cluster, namespace, job, environment, credential) (last_over_time(countersign_token_expiry_timestamp_seconds{${ofCredential}}[1h]) and on (cluster, namespace, job, instance) countersign_build_info{${inJob}}) - time()`,
+          ),
+          "{{application}} {{credential}} {{environment}}",
         ],
       ],
     }),

@@ -74,6 +74,7 @@ withTools("prometheus")("the overview counts pods once for each environment, and
   /** As the Prometheus Operator labels it. */
   const named = { b: ', pod="checkout-b"' } as Record<string, string>;
   const pod = (instance: string) => `${job}, instance="${instance}"${named[instance] ?? ""}`;
+  const inShop = (instance: string, name: string) => `namespace="shop", instance="${instance}", name="shop/${name}"`;
   const set = 'environment="production", credential="S1/main"';
   const label = (labels: string) => `{${labels}}`;
   const pods = ["a", "b", "c"];
@@ -119,7 +120,9 @@ withTools("prometheus")("the overview counts pods once for each environment, and
         ),
         shown("Pods", [{ labels: label('hash="h"'), value: 3 }], 1),
         // 30 of the service's 360 answers a minute are 3xx to orders.
-        shown("Service's failures", [{ labels: label('site="S1"'), value: 30 / 360 }]),
+        shown("Service's failures", [
+          { labels: label(`${namedJob}, application="shop/checkout", site="S1"`), value: 30 / 360 },
+        ]),
         shown("Where requests fail", [
           { labels: label(`${namedJob}, environment="production", site="S1"`), value: 750 },
         ]),
@@ -132,11 +135,11 @@ withTools("prometheus")("the overview counts pods once for each environment, and
         shown("Pods without Redis", [{ labels: label('node="cache"'), value: 1 }]),
         shown("Failures by pod", [
           {
-            labels: label('instance="b", pod="checkout-b", name="checkout-b", environment="production", by="service"'),
+            labels: label(`${inShop("b", "checkout-b")}, pod="checkout-b", environment="production", by="service"`),
             value: 0.25,
           },
           // All of its orders to production, although it has served as many to the sandbox.
-          { labels: label('instance="c", name="c", environment="production", by="countersign"'), value: 1 },
+          { labels: label(`${inShop("c", "c")}, environment="production", by="countersign"`), value: 1 },
         ]),
         // Whichever pod is chosen: 41 steps of 15 s at 0.01 tokens a second, a first token, and one of each pod that shares none all day.
         shown("Tokens issued, 24 h", [{ labels: "{}", value: 7 + 2 }], 1, "a"),
@@ -170,12 +173,45 @@ withTools("prometheus")("the overview counts pods once for each environment, and
         { series: requests("a", "service", 302), values: "0x40 15+15x8" },
       ],
       promql_expr_test: [
-        { ...shown("Service's failures", [{ labels: label('site="S1"'), value: 0.4 }]), eval_time: "12m" },
+        {
+          ...shown("Service's failures", [
+            { labels: label(`${namedJob}, application="shop/checkout", site="S1"`), value: 0.4 },
+          ]),
+          eval_time: "12m",
+        },
       ],
+    },
+    {
+      name: "unknown outcomes of a process that has run for 50 minutes: increase() would make more of them",
+      interval: "1m",
+      input_series: [
+        { series: `process_start_time_seconds{${pod("a")}}`, values: "_x10 600x60" },
+        { series: `countersign_unknown_outcomes_total{${pod("a")}, site="S1"}`, values: "_x10 0+3x21 63x30" },
+      ],
+      promql_expr_test: [{ ...shown("Outcomes unknown, 24 h", [{ labels: "{}", value: 63 }]), eval_time: "3630s" }],
+    },
+    {
+      name: "unknown outcomes of before a container's restart count too",
+      interval: "1m",
+      input_series: [
+        { series: `process_start_time_seconds{${pod("a")}}`, values: "1x30 1860x60" },
+        { series: `countersign_unknown_outcomes_total{${pod("a")}, site="S1"}`, values: "0x20 40x10 0x30" },
+      ],
+      promql_expr_test: [{ ...shown("Outcomes unknown, 24 h", [{ labels: "{}", value: 40 }]), eval_time: "1h" }],
     },
   ];
   writeFileSync(join(own, "cases.yaml"), JSON.stringify({ evaluation_interval: "1m", tests }));
   expect(promtool(["test", "rules", join(own, "cases.yaml")]).said).toContain("SUCCESS");
+});
+
+it("name no job or pod without its namespace", () => {
+  const panels = all.flatMap((dashboard) => dashboard.panels);
+  const legends = panels.flatMap(({ queries }) => queries.map(({ legendFormat = "" }) => legendFormat));
+  const marks = all
+    .flatMap(({ dashboard }) => dashboard.annotations.list ?? [])
+    .map(({ titleFormat = "" }) => titleFormat);
+  const named = [...legends, ...marks].filter((text) => /\{\{(job|pod|instance)\}\}/.test(text));
+  expect(named).toEqual([]);
 });
 
 it("lead to the page of each alert", () => {
@@ -247,8 +283,8 @@ withTools("prometheus")("show what expires, is refused or lost, once or of the w
       [`${named(b, "b")}, ${of}, credential="S2/main", use="assertion"`]: 0,
     }),
     shown("Time to expiry", {
-      [`namespace="shop", job="orders", ${of}, credential="S1/blue"`]: 600,
-      [`namespace="shop", job="bills", ${of}, credential="S1/blue"`]: -360,
+      [`namespace="shop", job="orders", application="shop/orders", ${of}, credential="S1/blue"`]: 600,
+      [`namespace="shop", job="bills", application="shop/bills", ${of}, credential="S1/blue"`]: -360,
     }),
     shown("Last use", {
       [`namespace="shop", job="orders", ${of}, credential="S1/blue"`]: -600,
