@@ -72,7 +72,7 @@
 {{- if and .Values.serviceMonitor.enabled .Values.podMonitor.enabled -}}
 {{-   $missing = append $missing "enable podMonitor or serviceMonitor, not both: each pod would count twice" -}}
 {{- end -}}
-{{- range list "countersign.refusedSecrets" "countersign.refusedConfig" "countersign.refusedVolumes" -}}
+{{- range list "countersign.refusedContainer" "countersign.refusedSecrets" "countersign.refusedConfig" "countersign.refusedVolumes" -}}
 {{-   with include . $ | trim -}}
 {{-     $missing = concat $missing (splitList "\n" .) -}}
 {{-   end -}}
@@ -101,11 +101,25 @@
 {{-     $wrong = append $wrong (printf "set secretName of %s, not externalSecret: with injection its Secret is in the namespace of the pods" .folder) -}}
 {{-   end -}}
 {{- end -}}
-{{- with include "countersign.refusedSecrets" . | trim -}}
-{{-   $wrong = concat $wrong (splitList "\n" .) -}}
+{{- range list "countersign.refusedContainer" "countersign.refusedSecrets" -}}
+{{-   with include . $ | trim -}}
+{{-     $wrong = concat $wrong (splitList "\n" .) -}}
+{{-   end -}}
 {{- end -}}
 {{- if $wrong -}}
 {{-   fail (printf "countersign cannot inject its container:\n  %s\n" (join "\n  " $wrong)) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* A container with these would never start. */}}
+{{- define "countersign.refusedContainer" -}}
+{{- with .Values.securityContext -}}
+{{-   if and .runAsNonRoot (eq (toString .runAsUser) "0") }}
+set securityContext.runAsUser to a user other than 0: with runAsNonRoot no container starts as root
+{{-   end -}}
+{{- end -}}
+{{- with regexFind `[:@][^/]*$` .Values.image.repository }}
+take {{ . }} out of image.repository: it belongs into image.tag or image.digest
 {{- end -}}
 {{- end -}}
 
@@ -175,8 +189,12 @@ add a folder {{ index (printf "%s/" .value | splitList "/") 4 | default "NAME" }
 {{/* A pod with these would be refused by Kubernetes. Volumes that a sidecar's mounts name may be the application's own. */}}
 {{- define "countersign.refusedVolumes" -}}
 {{- $names := list -}}
+{{- $extra := list -}}
+{{- range .Values.extraVolumes -}}
+{{-   $extra = append $extra .name -}}
+{{- end -}}
 {{- range include "countersign.volumes" . | fromYamlArray -}}
-{{-   if has .name $names }}
+{{-   if and (has .name $names) (has .name $extra) }}
 rename {{ .name }} of extraVolumes: the pod has a volume of this name
 {{-   end -}}
 {{-   $names = append $names .name -}}

@@ -90,6 +90,18 @@ describe("rendering fails", () => {
         "leave app.kubernetes.io/name out",
       ],
       ["for a name that Kubernetes does not take", set("fullnameOverride=Foo_Bar"), "fullnameOverride"],
+      ["for root", set("securityContext.runAsUser=0"), "set securityContext.runAsUser to a user other than 0"],
+      [
+        "for a tag in the image's name",
+        set("image.repository=reg:5000/countersign:1.0"),
+        "take :1.0 out of image.repository: it belongs into image.tag or image.digest",
+      ],
+      [
+        "for a digest in the image's name",
+        set("image.repository=reg:5000/countersign@sha256:0"),
+        "take @sha256:0 out of image.repository",
+      ],
+      ["for a further object that is none", setJson("extraObjects", [{}, "foo"]), "write extraObjects[1] as an object"],
       ["for a monitor of a Service", set("serviceMonitor.enabled=true"), "set podMonitor.enabled instead"],
     ]),
     ...behind(set("injection.enabled=true"), [
@@ -97,6 +109,7 @@ describe("rendering fails", () => {
       ["to inject one configuration", sidecar, "leave config out: with injection each"],
       ["to inject, for a Secret of the release itself", sidecar, "set secretName of green, not externalSecret"],
       ["to inject, as a gateway", gateway, "as a release of its own, without injection"],
+      ["to inject, as root", set("securityContext.runAsUser=0"), "set securityContext.runAsUser to a user other"],
       ["to inject, with a monitor of a Service", set("serviceMonitor.enabled=true"), "leave serviceMonitor off"],
       [
         "to inject, with a secret from no place",
@@ -112,6 +125,7 @@ describe("rendering fails", () => {
     ...behind(everything, [
       ["for an alert that does not exist", alert("CountersignRedis.enabled=false"), "CountersignRedis,"],
       ["for a key that alerts do not have", alert("CountersignRedisDown.expr=1"), "expr"],
+      ["for a severity that no alert has", set("rules.severity.pages=critical"), "one of 'page', 'ticket'"],
       ["for an alert with a malformed time", alert("CountersignRedisDown.for=soon"), "for"],
     ]),
     ...behind(plain, [
@@ -147,6 +161,16 @@ describe("rendering fails", () => {
         "fewer than the 3 pods",
       ],
       ["for a disruption budget that is no number", budget("some"), "maxUnavailable"],
+      [
+        "for a roll-out that may neither add nor end a pod",
+        set("gateway.strategy.rollingUpdate.maxSurge=0%"),
+        "set gateway.strategy.rollingUpdate.maxSurge or maxUnavailable to 1 or more: with 0 for both no pod",
+      ],
+      [
+        "for a policy on callbacks without callbacks",
+        policy({ callbacks: [{ podSelector: {} }] }),
+        "set config.callbacks, or leave gateway.networkPolicy.callbacks out",
+      ],
       ["for a mount of no volume", mount("cache", "/cache"), "add the volume cache, which extraVolumeMounts names, to"],
       ["for an unknown way to spread", set("gateway.spread.zones=always"), "gateway/spread/zones"],
       [
@@ -172,6 +196,10 @@ describe("rendering fails", () => {
     expect(stderr).toContain("countersign needs decisions that its chart cannot make:\n  set config.environments");
     expect(stderr).toContain("\n  set config.tokens.cache");
   });
+});
+
+test("two secrets in one folder are no fault of extraVolumes", () => {
+  expect(charts.refusal("countersign", [...sidecar, ...sameFolder]).stderr).not.toContain("extraVolumes");
 });
 
 test("rendering fails for every secret that is in the values itself, and shows none", () => {

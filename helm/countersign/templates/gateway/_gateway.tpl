@@ -60,6 +60,13 @@ set gateway.autoscaling.maxReplicas to no fewer pods than minReplicas, {{ $autos
 set resources.requests.cpu, which gateway.autoscaling.targetCPUUtilizationPercentage is a share of
 {{-   end -}}
 {{- end -}}
+{{- $most := 0 -}}
+{{- range list "maxSurge" "maxUnavailable" -}}
+{{-   $most = max $most (dig "rollingUpdate" . "25%" $gateway.strategy | toString | trimSuffix "%" | int) -}}
+{{- end -}}
+{{- if eq (int $most) 0 }}
+set gateway.strategy.rollingUpdate.maxSurge or maxUnavailable to 1 or more: with 0 for both no pod could be replaced
+{{- end -}}
 {{- with $gateway.podDisruptionBudget -}}
 {{-   if .enabled -}}
 {{-     $pods := ternary $autoscaling.minReplicas $gateway.replicas $autoscaling.enabled | int -}}

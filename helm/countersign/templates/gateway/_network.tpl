@@ -73,6 +73,9 @@ name peers in gateway.networkPolicy.callers and .metrics: a NetworkPolicy withou
 {{-   if and $config.callbacks (not $policy.callbacks) }}
 name peers in gateway.networkPolicy.callbacks: the pods of the ingress through which the service calls back
 {{-   end -}}
+{{-   if and $policy.callbacks (not $config.callbacks) }}
+set config.callbacks, or leave gateway.networkPolicy.callbacks out: it lets nobody in
+{{-   end -}}
 {{-   if not (kindIs "slice" $policy.egress) -}}
 {{-     if ($config.redis | default dict).sentinel }}
 set gateway.networkPolicy.egress: only Sentinels know which ports the masters of config.redis have
