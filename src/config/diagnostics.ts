@@ -89,8 +89,16 @@ export class Diagnostics {
 
 /** `["sites", "S1", "keys", 0]` as `sites.S1.keys[0]`. */
 export function formatPath(path: Path): string {
-  const parts = path.map((part, index) => (typeof part === "number" ? `[${part}]` : index === 0 ? part : `.${part}`));
+  const parts = path.map((part, index) => {
+    if (typeof part === "number") return `[${part}]`;
+    return index === 0 ? showKey(part) : `.${showKey(part)}`;
+  });
   return parts.join("");
+}
+
+/** Without a value that was written into the key, and may be a secret: `clientSecret:…` in braces, without a blank, is one key. */
+export function showKey(key: string): string {
+  return key.replace(/[:="'`].*|(?<=^\w*(?:secret|password|key|token)\w*)\s.*/is, "…");
 }
 
 /** A problem of a whole file or folder. */

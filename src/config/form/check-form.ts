@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import { listNames, nearestName, onlyNameWith } from "../../model/names.ts";
-import { type Diagnostics, formatPath, type Path } from "../diagnostics.ts";
+import { type Diagnostics, formatPath, type Path, showKey } from "../diagnostics.ts";
 import { unusualIn } from "../files/characters.ts";
 import { findOutside } from "./indentation.ts";
 import { nodesAt, type SchemaNode } from "./schema.ts";
@@ -226,7 +226,9 @@ function describeUnknownKey(
   }
   const free = known.filter((name) => !given.includes(name));
   const nearest = nearestName(key, free) ?? onlyNameWith(key, free);
-  const fault = { path, message: `there is no key ${key} here${unusualIn(key)}`, found: "hidden" };
+  const fault = { path, message: `there is no key ${showKey(key)} here${unusualIn(key)}`, found: "hidden" };
+  const [, name = ""] = /^(\w+)[:=]/.exec(key) ?? [];
+  if (free.includes(name)) return { ...fault, fix: `put a colon and a blank after ${name}` };
   // Another key may begin with this one: `authUrl` with `auth`.
   if (nearest === undefined || key.startsWith(nearest)) {
     const place = placeFor(path, input[key], source);
