@@ -9,7 +9,6 @@ import {
   type RequestFinished,
 } from "../../model/events.ts";
 import { answerBuckets } from "./metrics.ts";
-import type { EnvironmentStatus } from "./stats.ts";
 import { countBy, groupBy, sumOf } from "./sums.ts";
 
 /** The view covers so many steps of this length; the oldest step is dropped when a new one begins. */
@@ -100,14 +99,22 @@ export function seemsOver(lastFailedAt: string | undefined, succeededSince: numb
   return succeededSince >= overAfterSuccesses && Date.parse(now) - Date.parse(lastFailedAt) >= overAfterMs;
 }
 
+/** What is known of a site's last minutes; its last answer as ISO 8601. */
+interface SiteLately {
+  readonly identifier: string;
+  readonly auth: readonly AuthMethod[];
+  readonly failedLately: number;
+  readonly tally: { readonly lastAt?: string | undefined };
+}
+
 /** Whether the service has lately accepted the tokens of another site. @param now ISO 8601 */
 export function acceptsOthers(
   failing: string | undefined,
-  { sites = [], recent }: Pick<EnvironmentStatus, "sites"> & { readonly recent: { readonly seconds: number } },
+  { sites = [], recent }: { readonly sites?: readonly SiteLately[]; readonly recent: { readonly seconds: number } },
   now: string,
 ): boolean {
   const sinceMs = Date.parse(now) - recent.seconds * 1_000;
-  const isFine = ({ identifier, auth, failedLately, tally }: (typeof sites)[number]) =>
+  const isFine = ({ identifier, auth, failedLately, tally }: SiteLately) =>
     identifier !== failing &&
     auth.join() === "oauth" &&
     failedLately === 0 &&
