@@ -51,8 +51,8 @@ const whereToGetIt = "the npm package countersign and the image countersign-simu
 function createStandIn(name: string, description: string): Command {
   return new Command(name)
     .description(locateSimulator() === undefined ? `Left out here: ${whereToGetIt}.` : description)
+    .argument("[arguments...]")
     .allowUnknownOption()
-    .allowExcessArguments()
     .action(() => {
       throw usageFailure(`countersign ${name} is left out here: ${whereToGetIt}.`);
     });

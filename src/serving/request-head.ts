@@ -149,15 +149,14 @@ function explainContentType(type: string | undefined, isRepeated: boolean): stri
       ? "Content-Type names another charset; send the body in UTF-8, and leave it out"
       : "Content-Type has another parameter than charset=utf-8; leave it out";
   }
-  const media = mediaTypeOf(type)?.toLowerCase() ?? "no media type";
+  const media = knownType.exec(type)?.[0].toLowerCase() ?? "not JSON";
   const ofCurl = media === "application/x-www-form-urlencoded" ? " (curl -d sends that)" : "";
   return `Content-Type is ${media}${ofCurl}; ${fix}`;
 }
 
-/** Without parameters; undefined unless it is one, and short. */
-function mediaTypeOf(type: string): string | undefined {
-  return /^[\w.+-]{1,40}\/[\w.+-]{1,60}(?=[ \t]*(?:;|$))/.exec(type)?.[0];
-}
+/** Only these are named: any other text of a caller may be a secret. */
+const knownType =
+  /^(?:text\/(?:json|plain|html|xml)|multipart\/form-data|application\/(?:x-www-form-urlencoded|xml|octet-stream|(?:problem|vnd\.api)\+json))(?=[ \t]*(?:;|$))/i;
 
 /** @param headers of the answer (RFC 9110 sections 12.5.3 and 15.5.16) */
 function refuse(code: FailureCode, what: string, causedBy: string, headers: HeaderLines = []): ProxyError {

@@ -55,8 +55,8 @@ describe("the Content-Type", () => {
       ["application/json; charset=utf-8; v=2"],
       /^Content-Type has another parameter than charset=utf-8; leave it out\.$/,
     ],
-    [["application/json-patch; charset=x"], /^Content-Type is application\/json-patch; .* Add -H '.*'\.$/],
-    [["no type at all"], /^Content-Type is no media type; /],
+    [["application/json-patch; charset=x"], /^Content-Type is not JSON; .* Add -H '.*'\.$/],
+    [["no type at all"], /^Content-Type is not JSON; /],
     [["application/json", "application/json"], /^Content-Type was given more than once;.* once\.$/],
   ])("%j is explained", (types, message) => {
     const headers = types.map((type): HeaderLine => ["content-TYPE", type]);
