@@ -188,7 +188,7 @@ function wordsOf(issue: Issue, path: Path): Words {
     case "too_big":
       return describeSize(issue, path);
     case "custom":
-      return { message: issue.message, fix: String(issue.params?.["fix"] ?? "correct it") };
+      return { message: issue.message, fix: "correct it", ...issue.params };
     default:
       return { message: issue.message, fix: seeSchema };
   }
@@ -330,10 +330,11 @@ function describeType({ expected, input, message: ways }: IssueOf<"invalid_type"
   const [{ minimum, maximum, properties, required = [], additionalProperties } = {}] = nodes;
   if (input === undefined) return missing(path, kind);
   if (expected === "string" && typeof input === "number") {
+    // Not the number: YAML has dropped leading zeros and digits beyond the sixteenth.
     const isPossible = !isInSecret(path) && nodes.some((node) => fits(node, `${input}`));
     const fix = ways.startsWith("write ")
       ? ways
-      : `write it in quotes${like(isPossible ? `${input}` : exampleAt(path))}`;
+      : `write it in quotes${isPossible ? ", digit by digit" : like(exampleAt(path))}`;
     return { message: "YAML read this as a number", fix };
   }
   if (expected === "number" || expected === "int") {

@@ -7,10 +7,10 @@ import {
   mapping,
   matching,
   optional,
+  pathLike,
   plainName,
   printable,
   secretSource,
-  textLike,
 } from "./fields.ts";
 import { tokenUrlForm } from "./values.ts";
 
@@ -27,13 +27,13 @@ const assertion = mapping("Contents of an assertion beside the client id (RFC 75
   algorithm: optional(
     z.enum(["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]),
   ).describe("JWS algorithm. Default: RS256, ES256, ES384, ES512 or EdDSA, by the kind of key."),
-  certFile: optional(textLike("cert.pem")).describe(
+  certFile: optional(pathLike("cert.pem")).describe(
     "PEM file of the key's certificate, if the server identifies keys by `x5t` and `x5t#S256` (Entra ID).",
   ),
 });
 
 const fileAssertion = mapping("A JWT of the platform that is sent unchanged as the assertion.", {
-  file: textLike("/path").describe(
+  file: pathLike("/path").describe(
     "Path of the JWT's file, relative to the configuration file; read for each token request.",
   ),
   type: optional(z.enum(["jwt-bearer", "jwt-spiffe"])).describe(
@@ -107,7 +107,7 @@ export const credentialSet = z
   .union([
     z.strictObject({
       name: setName,
-      dir: textLike("secrets/blue").describe(
+      dir: pathLike("secrets/blue").describe(
         "Folder with the files client-id, client-secret (with private_key_jwt: private-key) and audience.",
       ),
       token: tokenSettings.optional(),

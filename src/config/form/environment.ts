@@ -9,8 +9,8 @@ import {
   mapping,
   matching,
   optional,
+  pathLike,
   siteIdentifier,
-  textLike,
   tlsFiles,
   url,
   withDefault,
@@ -49,7 +49,7 @@ const passThroughRoute = mapping("Paths whose requests pass with a token and an 
 });
 
 const siteFolder = mapping("Sites in files of their own (docs/sites.md).", {
-  folder: textLike("sites.d").describe(
+  folder: pathLike("sites.d").describe(
     "A folder, relative to the configuration file. Its file `S….yaml` holds the settings of the site `S…`.",
   ),
 });

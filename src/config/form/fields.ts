@@ -12,6 +12,23 @@ export const text = z.string().min(1);
 /** The same, with an example for messages and editors. */
 export const textLike = (example: string) => text.meta({ examples: [example] });
 
+/** A text that is never shown unless it has its form: it may be a secret in the wrong place. */
+function hiddenUnless(isSound: (given: string) => boolean, example: string, message: string, fix: string) {
+  const isSoundOrEmpty = (given: string) => given === "" || isSound(given);
+  return text
+    .refine(isSoundOrEmpty, { error: message, params: { fix, found: "hidden" } })
+    .meta({ examples: [example] });
+}
+
+/** The path of a file or a folder; a private key in its place is no path. */
+export const pathLike = (example: string) =>
+  hiddenUnless(
+    (given) => !/[\p{Cc}]|-----BEGIN/u.test(given),
+    example,
+    "this is no path",
+    "put the content into a file, and write its path here",
+  );
+
 /** A mapping with these keys and no others. */
 export function mapping<Shape extends z.ZodRawShape>(description: string, shape: Shape) {
   return z.strictObject(shape).describe(description);
@@ -160,12 +177,17 @@ export const siteIdentifier = identifier("S");
 export const keyIdentifier = identifier("K");
 
 export const inFile = z.strictObject({
-  file: textLike("/path").describe(
+  file: pathLike("/path").describe(
     "Path of a file, relative to the configuration file; one newline at the file's end is dropped.",
   ),
 });
 const inVariable = z.strictObject({
-  env: textLike("NAME").describe("Name of an environment variable; prefer `file`."),
+  env: hiddenUnless(
+    (given) => /^[A-Za-z_][A-Za-z0-9_.-]*$/.test(given.replace(/^\$\{?(.*?)\}?$/, "$1")),
+    "NAME",
+    "this is no name of an environment variable",
+    "write its name here, and the secret into it, or better into a file",
+  ).describe("Name of an environment variable; prefer `file`."),
 });
 
 /** Where a secret is: never the secret itself. */
@@ -175,9 +197,9 @@ export const secretSource = z
 
 /** PEM files for TLS with a server; all may be left out. */
 export const tlsFiles = z.strictObject({
-  caFile: textLike("ca.pem").optional().describe("PEM file with the authorities to trust. Default: the public ones."),
-  certFile: textLike("cert.pem").optional().describe("PEM file of the client certificate (mTLS); needs keyFile."),
-  keyFile: textLike("key.pem").optional().describe("PEM file of the client certificate's key, without a passphrase."),
+  caFile: pathLike("ca.pem").optional().describe("PEM file with the authorities to trust. Default: the public ones."),
+  certFile: pathLike("cert.pem").optional().describe("PEM file of the client certificate (mTLS); needs keyFile."),
+  keyFile: pathLike("key.pem").optional().describe("PEM file of the client certificate's key, without a passphrase."),
 });
 
 export type TlsFiles = z.output<typeof tlsFiles>;

@@ -11,10 +11,10 @@ import {
   matching,
   optional,
   parameterName,
+  pathLike,
   plainName,
   secretSource,
   siteIdentifier,
-  textLike,
   tlsFiles,
   url,
   withDefault,
@@ -23,11 +23,11 @@ import { certificateNameForm } from "./values.ts";
 
 /** TLS with callers. The authorities prove names; they give no rights. */
 const callersMtls = mapping("The files for TLS with callers.", {
-  caFile: textLike("ca.pem").describe(
+  caFile: pathLike("ca.pem").describe(
     "PEM file of the authorities that callers' certificates must come from; no others are trusted.",
   ),
-  certFile: textLike("cert.pem").describe("PEM file of the listener's own certificate."),
-  keyFile: textLike("key.pem").describe("PEM file of that certificate's key, without a passphrase."),
+  certFile: pathLike("cert.pem").describe("PEM file of the listener's own certificate."),
+  keyFile: pathLike("key.pem").describe("PEM file of that certificate's key, without a passphrase."),
 });
 
 const certificateName = codec(certificateNameForm, "spiffe://prod.example/ns/pay/sa/payments");

@@ -207,7 +207,7 @@ test.each<[path: Path, value: unknown, said: string, at?: Path]>([
   ],
   [[...set, 0], { name: "blue", clientId: "x", secret: {} }, "did you mean clientSecret?", [...set, 0, "secret"]],
   [[...set, 0], { dir: "blue" }, 'name is missing; add a text, like "blue"', [...set, 0, "name"]],
-  [[...set, 1, "clientId"], 12345, 'read this as a number; write it in quotes, like "12345"'],
+  [[...set, 1, "clientId"], 12345, "read this as a number; write it in quotes, digit by digit"],
   [[...set, 1, "clientSecret"], { file: "a", env: "B" }, "does not go with", [...set, 1, "clientSecret", "env"]],
   [
     [...set, 1, "clientSecret"],

@@ -56,6 +56,13 @@ describe("a refusal shows no secret, wherever it was written by mistake", () => 
     ["in a Redis URL's query", withRedis('url: "redis://cache?password=canary&x=canary"')],
     ["in a socket's query", withRedis('url: "unix:/run/redis.sock?password=canary"')],
     ["in a Sentinel's address", withRedis('sentinel: { name: m, nodes: [":canary@a:26379"] }')],
+    ["as a private key in place of a file", edited([key, 'secret: { file: "-----BEGIN PRIVATE KEY-----\\ncanary" }'])],
+    ["folded into one line", edited([key, "secret: { file: -----BEGIN PRIVATE KEY----- canary }"])],
+    [
+      "in place of a key's path",
+      edited(["    sites:\n", '    tls: { certFile: a, keyFile: "canary\\n" }\n    sites:\n']),
+    ],
+    ["in place of a variable's name", edited([key, "secret: { env: can/ary-canary }"])],
     ["behind a colon without a blank, in braces", edited([key, "secret:canary: x"])],
     ["behind a key alone, in braces", edited([key, "secret canary"])],
     ["behind an equals sign", edited([key, '"secret=canary": x'])],
