@@ -113,10 +113,11 @@ export class Fleet {
   }
 
   #hear(place: Place, event: Event): void {
-    if (event.kind === "redis_failed" && !this.#ground.redis.isAway) this.#surprises += 1;
+    const hasFailed = event.kind === "redis_failed" || event.kind === "redis_down";
+    // A command that finds no connection yet fails too, after a restart of either side.
+    if (hasFailed && place.link === "up" && !this.#ground.redis.isAway) this.#surprises += 1;
     if (event.kind !== "redis_up" && event.kind !== "redis_down") return;
     place.link = event.kind === "redis_up" ? "up" : "down";
-    if (place.link === "down" && !this.#ground.redis.isAway) this.#surprises += 1;
     this.#noteLink();
   }
 
