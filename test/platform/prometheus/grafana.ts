@@ -1,6 +1,6 @@
 import type { Dashboard, Panel } from "@grafana/grafana-foundation-sdk/dashboard";
 import type { Dataquery } from "@grafana/grafana-foundation-sdk/prometheus";
-import { type RunningPrometheus, scrapeSeconds } from "./running-prometheus.ts";
+import type { RunningPrometheus } from "./running-prometheus.ts";
 
 /** A panel that is no row, and its queries. */
 export interface QueriedPanel {
@@ -69,8 +69,8 @@ export async function choicesOf(
   return Object.fromEntries(choices);
 }
 
-/** Grafana's `$__rate_interval`: at least four scrapes, and never less than the step and one scrape. */
-const builtIn = { __rate_interval: `${4 * scrapeSeconds}s`, __range: "120s" };
+/** Grafana's `$__rate_interval` is never less than the step and one scrape: here that of a picture of a day. */
+const builtIn = { __rate_interval: "90s", __range: "120s" };
 
 /** A value as Grafana escapes it, once for the regular expression and once for the string around it. */
 function forRegExp(value: string): string {

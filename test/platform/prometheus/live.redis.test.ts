@@ -38,7 +38,10 @@ withTools("prometheus")(
     for (const left of traces) await sees(left);
     await settleOne(service.processes);
 
-    expect(await problemsOfPanels(prometheus)).toEqual([]);
+    // The first value of a new series is no increase: what failed between two scrapes fails again.
+    service.simulator.faults.add({ host: "api", kind: "answer", status: 400, site: signing, times: 5 });
+    service.simulator.faults.add({ host: "login", kind: "answer", status: 429, clientId: "blue-id" });
+    await expect.poll(() => problemsOfPanels(prometheus), patience).toEqual([]);
     // A series is recorded with the next evaluation.
     await expect.poll(() => problemsOfRules(prometheus), patience).toEqual([]);
     const shows = async (title: string) =>
@@ -121,7 +124,7 @@ const sites = [
   { identifier: signing, keys: [{ identifier: "K2000000001", secret: canaries.keyOne }] },
 ];
 
-/** Causes a revocation, a deleted set, two missing answers, a refused signature, a 429, a redirect, callbacks, one of them forged, and a caller without a right. */
+/** Causes a revocation, a deleted set, two missing answers, a refused signature, a 429, a redirect, 401s that stay, callbacks, one of them forged, and a caller without a right. */
 async function haveMishaps({
   simulator,
   application,
@@ -141,6 +144,7 @@ async function haveMishaps({
   faults.add({ host: "api", kind: "answer", status: 400, site: signing, times: 20 });
   faults.add({ host: "api", kind: "answer", status: 429, site: signing });
   faults.add({ host: "api", kind: "answer", status: 302, site: signing });
+  faults.add({ host: "api", kind: "answer", status: 401, site: child, times: 6 });
   await order();
   // An order of the named caller `shop`, which may order for one site only.
   const headers = { "Countersign-Site": child, "Proxy-Authorization": `Bearer ${shopToken}` };
@@ -170,6 +174,7 @@ const traces = [
   'countersign_token_requests_total{result="throttled"} > 0',
   'countersign_token_requests_total{result="refused"} > 0',
   'countersign_retries_total{result="cured"} > 0',
+  'sum(countersign_requests_total{status="401"}) > 0',
   'sum(countersign_callbacks_total{result=~"delivered|declined|signature_wrong"}) == 3',
   'countersign_credential_active{credential=~".+/green"} == 1',
   'countersign_caller_refusals_total{code="caller_not_allowed"} == 1',
