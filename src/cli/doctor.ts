@@ -137,7 +137,7 @@ async function doctor(options: Options): Promise<void> {
 }
 
 const unchecked =
-  "nothing was checked. A serve that runs keeps its former configuration: countersign health --ready asks it";
+  "nothing was checked. A serve that runs keeps its former configuration: its status page has what its requests get now";
 
 /** In the order of the report: a check comes after the checks that it depends on. */
 const probes: readonly ((run: OpenRun) => readonly (Check | Promise<Check>)[] | Promise<readonly Check[]>)[] = [

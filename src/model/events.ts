@@ -252,6 +252,26 @@ export interface OutageEnded {
   readonly total: number;
 }
 
+/** Results of genuine callbacks that the application has not accepted: whatever their site, the next one may succeed. */
+export const untaken: ReadonlySet<string> = new Set<CallbackResult>([
+  "declined",
+  "application_unreachable",
+  "application_failed",
+  "application_timeout",
+  "replay_store_unavailable",
+  "callback_too_old",
+  "callback_too_early",
+]);
+
+/**
+ * The site of which requests or callbacks must succeed until this failure is over; undefined: any.
+ * @param what the failure's code, the result of a callback, or the status
+ * @param site undefined or `none` before it was known
+ */
+export function siteToSucceed(what: string, site: string | undefined): string | undefined {
+  return site === "none" || untaken.has(what) ? undefined : site;
+}
+
 /** What is wrong with a callback that is not genuine. */
 export const forgeryReasons = [
   "parameter_missing",

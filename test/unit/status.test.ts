@@ -212,6 +212,27 @@ describe("the status model", () => {
     expect(recent.failures).toMatchObject([{ what: "404" }, { what: "method_not_allowed", cause: "GET" }]);
   });
 
+  it("puts what fails now before what has failed more often", async () => {
+    const { model, clock } = openModel(environment("sandbox", site("S1", "a")));
+    const kinds = async () => (await model.view()).environments[0]?.recent.failures.map(({ what }) => what);
+    for (let n = 0; n < 9; n += 1) model.report(finished({ status: 429 }));
+    for (let n = 0; n < 4; n += 1) model.report(finished({ status: 302 }));
+    await clock.advance(20_000);
+    model.report(finished({ status: 404 }));
+    for (let n = 0; n < 3; n += 1) model.report(finished({ status: 401 }));
+    await clock.advance(20_000);
+    model.report(finished({}));
+    expect(await kinds()).toEqual(["401", "404", "429", "302"]);
+  });
+
+  it("takes an answer that is no JSON for no sign that a failure is over", async () => {
+    const { model } = openModel(environment("sandbox", site("S1", "a")));
+    model.report(finished({ status: 404 }));
+    model.report(finished({ contentType: "text/html" }));
+    const recent = async () => (await model.view()).environments[0]?.recent;
+    expect(await recent()).toMatchObject({ requests: 2, succeededSince: 0 });
+  });
+
   it("takes a callback of any site for a sign that the application accepts them again", () => {
     const recent = new RecentRequests();
     const add = (...[site, result]: Parameters<typeof describeCallbackEnd>) =>

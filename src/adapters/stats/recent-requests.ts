@@ -7,6 +7,7 @@ import {
   overAfterMs,
   overAfterSuccesses,
   type RequestFinished,
+  siteToSucceed,
 } from "../../model/events.ts";
 import { answerBuckets } from "./metrics.ts";
 import { countBy, groupBy, sumOf } from "./sums.ts";
@@ -151,16 +152,9 @@ export function describeEnd(
 /** Anybody can send what names no site of ours. */
 const foreign: ReadonlySet<CallbackResult> = new Set(["parameter_missing", "site_unknown"]);
 
-/** Results of genuine callbacks that the application has not accepted: whatever their site, the next one may succeed. */
-export const untaken: ReadonlySet<string> = new Set<CallbackResult>([
-  "declined",
-  "application_unreachable",
-  "application_failed",
-  "application_timeout",
-  "replay_store_unavailable",
-  "callback_too_old",
-  "callback_too_early",
-]);
+function isFailure({ fate }: End): boolean {
+  return fate === "failed" || fate === "unknown";
+}
 
 /** Undefined for a callback that is not the service's, as far as one can tell. */
 export function describeCallbackEnd(
@@ -187,7 +181,7 @@ interface Step {
 export class RecentRequests {
   /** By the step's number on the monotonic clock. */
   readonly #steps = new Map<number, Step>();
-  #lastFailed: { readonly site: string; readonly atMs: number } | undefined;
+  #lastFailed: { readonly site: string | undefined; readonly atMs: number } | undefined;
   #succeededSince = 0;
   #failedInRow = 0;
 
@@ -200,13 +194,13 @@ export class RecentRequests {
     const bucket = bucketOf(durationMs / 1_000);
     ends.set(end, (ends.get(end) ?? 0) + 1);
     durations[bucket] = (durations[bucket] ?? 0) + 1;
-    if (end.fate === "failed" || end.fate === "unknown") {
+    if (isFailure(end)) {
       this.#failedInRow = this.#succeededSince === 0 ? this.#failedInRow + 1 : 1;
-      this.#lastFailed = { site: untaken.has(end.what) ? "none" : end.site, atMs: nowMs };
+      this.#lastFailed = { site: siteToSucceed(end.what, end.site), atMs: nowMs };
       this.#succeededSince = 0;
-    } else if (end.fate === "succeeded") {
-      const site = this.#lastFailed?.site ?? "none";
-      if (site === "none" || site === end.site) this.#succeededSince += 1;
+    } else if (end.fate === "succeeded" && end.contentType === undefined) {
+      const site = this.#lastFailed?.site;
+      if (site === undefined || site === end.site) this.#succeededSince += 1;
     }
   }
 
@@ -227,7 +221,7 @@ export class RecentRequests {
       /** Half of the requests took no longer than this bound. */
       medianMs: quantileMs(durations, 0.5),
       p95Ms: quantileMs(durations, 0.95),
-      failures: countFailures(ends.flat()),
+      failures: countFailures(ends),
       /** Monotonic; undefined if none has failed since the start. */
       lastFailedMs: this.#lastFailed?.atMs,
       /** How many have succeeded since the last failure, of its site if that is known. */
@@ -263,10 +257,20 @@ function bucketOf(seconds: number): number {
 
 type Counted = readonly (readonly [end: End, count: number])[];
 
-/** The commonest first. */
-function countFailures(all: Counted): readonly RecentFailure[] {
+/** What fails now comes first: the commonest of the last steps with a failure, and then those of before. */
+function countFailures(all: readonly Counted[]): readonly RecentFailure[] {
+  const last = all.findLastIndex((step) => step.some(([end]) => isFailure(end)));
+  const now = countKinds(all.slice(Math.max(last - 1, 0)).flat());
+  const kinds = countKinds(all.flat());
+  const countNow = (kind: string) => now.get(kind)?.count ?? 0;
+  return [...kinds]
+    .sort(([one, { count }], [other, { count: more }]) => countNow(other) - countNow(one) || more - count)
+    .map(([, failure]) => failure);
+}
+
+function countKinds(ends: Counted): ReadonlyMap<string, RecentFailure> {
   const kinds = new Map<string, RecentFailure>();
-  for (const [end, count] of all) {
+  for (const [end, count] of ends) {
     const { by, what, fate, cause, server, location } = end;
     if (fate === "succeeded") continue;
     const kind = `${by} ${what} ${cause} ${server} ${location}`;
@@ -277,7 +281,7 @@ function countFailures(all: Counted): readonly RecentFailure[] {
     const reason = end.reason ?? known.reason;
     kinds.set(kind, { by, what, cause, server, reason, location, count: known.count + count, ...ofAll });
   }
-  return [...kinds.values()].sort((one, other) => other.count - one.count);
+  return kinds;
 }
 
 /** The media types of answers that are not JSON though their request succeeded, the commonest first. */

@@ -166,6 +166,7 @@ type Fix = readonly [step: string | undefined, see: string | undefined];
 const toText = (fix: Fix) => fix.filter((each) => each !== undefined).join("; ") || "see the log of serve";
 /** To do about what is over. */
 const nothing = "nothing, unless it fails again";
+const isDone = (step: string | undefined) => step?.startsWith(nothing) === true;
 
 /** @param fixOf of a kind of failure, or of an answer that is not JSON */
 function evaluate(
@@ -195,9 +196,9 @@ function evaluate(
   // What is known to fail now comes first, and last what is over.
   const fixes = failing.map(fixOf);
   const broken = fixes.find(([step]) => step?.startsWith(seeLines));
-  const [step, see] = broken ?? fixes.find(([step]) => step !== nothing) ?? fixOf(first);
+  const [step, see] = broken ?? fixes.find(([step]) => !isDone(step)) ?? fixOf(first);
   const isOver = broken === undefined && seemsOver(lastFailedAt, succeededSince, now);
-  const mayBeOver = broken === undefined && succeededSince >= overAfterSuccesses && step !== nothing;
+  const mayBeOver = broken === undefined && succeededSince >= overAfterSuccesses && !isDone(step);
   const agoMs = Date.parse(now) - Date.parse(lastFailedAt ?? "");
   const detail =
     `${failed} of ${counts.requests} ${what}s of ${lately} failed: ${listEnds(failing)}` +
@@ -241,7 +242,9 @@ function seeFailed(above: readonly Check[], topics: readonly string[], environme
 
 /** If a reload has replaced the server that failed. */
 function fixFormer({ server }: End, { place, setting }: Peer): string | undefined {
-  return server === undefined || server === place ? undefined : `${setting} does not name it any more`;
+  return server === undefined || server === place
+    ? undefined
+    : `${nothing}: ${setting} does not name ${printable(server)} any more`;
 }
 
 function fixEnd(end: End, all: OfRequests, now: string, service: Peer, above: readonly Check[]): Fix {

@@ -336,7 +336,23 @@ describe("on what the requests of the running serve got", () => {
           },
         ],
       },
-      /^fail .*: upstream_unreachable \(ENOTFOUND, https:\/\/old\.example\) \| environments\.sandbox\.baseUrl does not name it any more; see docs/,
+      /^fail .*: upstream_unreachable \(ENOTFOUND, https:\/\/old\.example\) \| nothing, .*: environments\.sandbox\.baseUrl does not name https:\/\/old\.example any more; see docs/,
+    ],
+    [
+      "what to do about another failure than that of a former address",
+      {
+        failures: [
+          {
+            by: "countersign",
+            what: "upstream_unreachable",
+            cause: "ENOTFOUND",
+            server: "https://old.example",
+            count: 5,
+          },
+          { by: "service", what: "429", count: 1 },
+        ],
+      },
+      /^fail .* \| send fewer/,
     ],
     [
       "the site of failures that are all of one, and how many kinds it leaves out",

@@ -123,7 +123,7 @@ it("refuses a configuration with every problem that it has, for people and for p
   expect(people.stderr.match(/^ {4}fix {4}\S/gm)).toHaveLength(messages.length);
   for (const message of messages) expect(people.stderr).toContain(message);
   expect(people.stderr).toContain(
-    "A serve that runs keeps its former configuration: countersign health --ready asks it.",
+    "A serve that runs keeps its former configuration: its status page has what its requests get now.",
   );
   const programs = await runDoctor(["--config", file, "--json"]);
   expect(programs).toMatchObject({ exitCode: 2, stderr: "" });

@@ -251,8 +251,16 @@ it("tells for each environment that failures are over: for how long, and how man
   await send(answered, 59);
   expect(told()).toEqual([]);
   await send(answered, 10);
+  // Successes of another site say nothing about the one that failed.
+  await send({ ...failed, site: "S1" }, 2);
+  await send({ ...answered, site: "S2" }, 70);
+  expect(told()).toHaveLength(1);
+  await send({ ...answered, site: "S1" }, 2);
+  expect(told()[1]).toMatchObject({ failed: 2, total: 2 });
   const over = { level: "info", environment: "sandbox", what: "request", failed: 4, total: 5, lastedMs: 74_000 };
-  expect(told()).toMatchObject([{ ...over, message: "requests of sandbox succeed again: 4 of 5 failed within 74 s" }]);
+  expect(told().slice(0, 1)).toMatchObject([
+    { ...over, message: "requests of sandbox succeed again: 4 of 5 failed within 74 s" },
+  ]);
 });
 
 it("tells of a wrong clock once, and once that it is right again", () => {

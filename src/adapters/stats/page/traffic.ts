@@ -1,10 +1,9 @@
 import { describeDuration } from "../../../model/clock.ts";
 import { describeUnreachable, type Peer } from "../../../model/connect-failure.ts";
 import { type FailureCode, failures, isMistake } from "../../../model/errors.ts";
-import { statusClasses } from "../../../model/events.ts";
+import { statusClasses, untaken } from "../../../model/events.ts";
 import { listNames } from "../../../model/names.ts";
 import { explainAnswer, explainCallback, inSentences } from "../../../model/service-answer.ts";
-import { untaken } from "../recent-requests.ts";
 import type {
   CallbackFailureStatus,
   CallbackStatus,

@@ -17,7 +17,7 @@ export const callbackHelp = "troubleshooting.md#callbacks-do-not-arrive";
 /** Failures of one kind; several only if they are one bullet. */
 type Kinds = readonly [RecentFailure, ...RecentFailure[]];
 
-/** Why requests or callbacks of an environment fail: what an operator can mend first, and then the commonest. */
+/** Why requests or callbacks of an environment fail: what an operator can mend now comes first. */
 export function describeTrouble(recent: Recent, snapshot: StatusSnapshot): Html[] {
   const { name } = recent;
   const all = sortKinds(recent, snapshot);
@@ -58,15 +58,16 @@ function sortKinds(recent: Recent, { environments }: StatusSnapshot): readonly K
     manyCaused.has(what) ? what : `${by} ${what} ${cause} ${server} ${location}`,
   );
   const all = [...bullets.values()] as unknown as readonly Kinds[];
-  return all.toSorted((one, other) => rankOf(recent, one) - rankOf(recent, other) || countOf(other) - countOf(one));
+  return all.toSorted((one, other) => rankOf(recent, one) - rankOf(recent, other));
 }
 
 function countOf(kinds: Kinds): number {
   return sumOf(kinds, ({ count }) => count);
 }
 
-/** Behind everything else: mistakes of callers, and callbacks that anybody may have made up. */
-function rankOf({ what: whose }: Recent, [{ what }]: Kinds): 0 | 1 {
+/** Behind everything else: former servers, mistakes of callers, and callbacks that anybody may have made up. */
+function rankOf({ what: whose, url }: Recent, [{ what, server = url }]: Kinds): 0 | 1 {
+  if (!isAt(server, url)) return 1;
   if (whose === "callback") return what !== "key_missing" && forgeryReasons.some((each) => each === what) ? 1 : 0;
   return isMistake(what) ? 1 : 0;
 }
@@ -115,11 +116,15 @@ function describeAnswer(recent: Recent, failure: RecentFailure, snapshot: Status
 function sayOf(recent: Recent, failure: Partial<RecentFailure>, detail: string, fix?: string): string {
   const { url, peerAt } = recent;
   const { what = "", server = url, operation = "/" } = failure;
-  const isCurrent = url === server || url.startsWith(`${server}/`);
+  const isCurrent = isAt(server, url);
   const hasPath = isCurrent && /^(3..|404|405)$/.test(what) && !/^(\/|other$|none$)/.test(operation);
   const mend = isMended(recent) ? undefined : fix;
   const todo = isCurrent ? mend : `${peerAt(server).setting} does not name it any more`;
   return `${hasPath ? `${url}/${operation}` : server}: ${detail}${todo === undefined ? "" : `; ${todo}`}.`;
+}
+
+function isAt(server: string, url: string): boolean {
+  return url === server || url.startsWith(`${server}/`);
 }
 
 /** The cause of a failure, if more is known of it than its code's meaning. */
