@@ -291,7 +291,9 @@ function explainLayout(
     const what = `this is not valid YAML: the ${text[opening]} here is not closed before ${describe(offset)}`;
     return { message: what, fix: `close it with ${bracket ?? quote}`, offset: opening };
   }
-  const [before, here] = message.startsWith("All mapping items") ? findNeighbours(document, offset) : [];
+  const isNested = message.startsWith("Nested mappings");
+  const isBeside = message.startsWith("All mapping items");
+  const [before, here] = isBeside ? findNeighbours(document, offset) : isNested ? findDeeper(text, offset) : [];
   if (before === undefined || here === undefined) return undefined;
   const above = text.lastIndexOf("\n", text.slice(0, here).trimEnd().length - 1) + 1;
   if (isBare(text.slice(above))) return { ...keyWithoutColon, offset: above + text.slice(above).search(/\S/) };
@@ -340,6 +342,7 @@ function explainPunctuation(text: string, error: YAMLError): Fault {
   if (message.startsWith("Unexpected flow-")) {
     return fault(`this ${mark} closes nothing`, "remove it, or write the bracket that it closes");
   }
+  if (message.startsWith("Nested mappings")) return fault("this has a colon and no quotes", "put it in quotes");
   return { message: explain(error), offset };
 }
 
@@ -392,6 +395,16 @@ function findNeighbours(document: Document, offset: number): readonly number[] {
   return found;
 }
 
+/** A value without a key, and perhaps comments, before a line with a key. */
+const valueBeforeKey = /^(?:(?!: )[^\n])*\n(?:\s*#[^\n]*\n)*\s*(?=["']?[\w.-]+["']?:\s)/;
+
+/** The key of the value at an offset, and the key on the next line, which is indented more. */
+function findDeeper(text: string, offset: number): readonly number[] {
+  const [value] = valueBeforeKey.exec(text.slice(offset)) ?? [];
+  const start = text.lastIndexOf("\n", offset - 1) + 1;
+  return value === undefined ? [] : [start + text.slice(start).search(/[^\s-]/), offset + value.length];
+}
+
 /** The fault in text that is meant as JSON. A YAML reader would report several faults, in other places. */
 function explainJson(text: string): Fault | undefined {
   if (!/^\s*\{\s*"/.test(text)) return undefined;
@@ -430,7 +443,6 @@ const fixes: readonly (readonly [words: string, fix: string])[] = [
   ["Sequence item without", "begin each item of a list with -, all at one column"],
   ["All sequence items", "begin the items of one list at one column"],
   ["Missing , ", "put a comma between the items, or close the bracket"],
-  ["Nested mappings", "put a text with a colon in quotes, and indent the keys of one mapping alike"],
 ];
 
 function fixFor(message: string): string {

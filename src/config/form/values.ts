@@ -35,7 +35,7 @@ export const bindForm: TextForm<Bind> = {
     const isAddress = ipv6 === undefined || isIPv6(ipv6);
     if (port > 65_535)
       return { message: `${port} is more than 65535, the highest port`, fix: "name a port up to 65535" };
-    if (digits === undefined || !isAddress || /^\d+$/.test(name)) return faultOfBind(text);
+    if (digits === undefined || !isAddress || isBrokenIPv4(name)) return faultOfBind(text);
     return { value: { kind: "tcp", host: ipv6 === undefined ? name.toLowerCase() : canonicalIPv6(ipv6), port } };
   },
   write: describeBind,
@@ -49,8 +49,16 @@ function faultOfBind(text: string): Read<Bind> {
   if (isIPv6(bare)) return { message: "an IPv6 address stands in brackets", fix: `write [${bare}]:${end}` };
   if (scheme !== undefined && port !== undefined) return { message: "this is no URL", fix: `write ${host}:${port}` };
   if (/^\d+$/.test(host)) return { message: "there is no host", fix: `write 127.0.0.1:${port ?? host}` };
+  if (isBrokenIPv4(host)) {
+    return { message: "this is no IPv4 address", fix: "write four numbers up to 255, like 127.0.0.1:7411" };
+  }
   if (host !== "") return { message: "there is no port", fix: `add a port, like ${host}:7411` };
   return { fix: "write an address and a port, like 127.0.0.1:7411, or a socket, like unix:/run/countersign/app.sock" };
+}
+
+/** No name consists of digits and dots alone. */
+function isBrokenIPv4(host: string): boolean {
+  return /^[\d.]+$/.test(host) && !isIPv4(host);
 }
 
 /** Absolute, and not too long: sun_path holds 108 bytes, the last of them NUL. */

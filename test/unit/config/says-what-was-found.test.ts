@@ -66,6 +66,10 @@ itRefuses("what is nearly right", [
     "listeners[0].bind: a path … write unix:/run/cs.sock",
   ),
   fault(withListener("bind: 7411, environment: sandbox"), "listeners[0].bind: as a number … write 127.0.0.1:7411"),
+  fault(
+    withListener('bind: "127.0.0.300:7411", environment: sandbox'),
+    "listeners[0].bind: no IPv4 address … four numbers up to 255",
+  ),
   fault(withListener('bind: "7411", environment: sandbox'), "listeners[0].bind: no host … write 127.0.0.1:7411"),
   fault(
     withListener("bind: 127.0.0.1, environment: sandbox"),
@@ -164,7 +168,11 @@ itRefuses("surprising YAML", [
   fault(atTheEnd("log:\n\t- canary"), ": not valid YAML: Tabs … indent with blanks"),
   fault(edited([operations, "\toperations: [canary] # here\n"]), ": not valid YAML: Tabs … indent with blanks"),
   fault(atTheEnd("readiness:canary"), ": Implicit map keys … a blank after the colon"),
-  fault(instead(authUrl, "authUrl: canary: b"), ": Nested mappings … a text with a colon in quotes"),
+  fault(instead(authUrl, "authUrl: canary: b"), ": this has a colon and no quotes … put it in quotes"),
+  fault(
+    edited([authUrl, ` ${authUrl.replace("\n", " # here\n")}`]),
+    ": keys at line 7, column 5 and at line 8, column 6 begin at different columns … indent",
+  ),
   fault(
     edited(
       [operations, "  operations: [canary]\n"],
