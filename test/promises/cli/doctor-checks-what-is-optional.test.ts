@@ -160,6 +160,8 @@ describe("on the server at the admin address", () => {
 });
 
 describe("on what the requests of the running serve got", () => {
+  const unreachable = { by: "countersign", what: "upstream_unreachable", cause: "ENOTFOUND" };
+  const ofFormer = { ...unreachable, server: "https://old.example", count: 5 };
   const skipped = (port: number) =>
     `skipped status 127.0.0.1:${port}: no serve answers there, so what requests got is not known`;
 
@@ -325,33 +327,12 @@ describe("on what the requests of the running serve got", () => {
     ],
     [
       "an address that is not configured any more",
-      {
-        failures: [
-          {
-            by: "countersign",
-            what: "upstream_unreachable",
-            cause: "ENOTFOUND",
-            server: "https://old.example",
-            count: 5,
-          },
-        ],
-      },
+      { failures: [ofFormer] },
       /^fail .*: upstream_unreachable \(ENOTFOUND, https:\/\/old\.example\) \| nothing, .*: environments\.sandbox\.baseUrl does not name https:\/\/old\.example any more; see docs/,
     ],
     [
       "what to do about another failure than that of a former address",
-      {
-        failures: [
-          {
-            by: "countersign",
-            what: "upstream_unreachable",
-            cause: "ENOTFOUND",
-            server: "https://old.example",
-            count: 5,
-          },
-          { by: "service", what: "429", count: 1 },
-        ],
-      },
+      { failures: [ofFormer, { by: "service", what: "429", count: 1 }] },
       /^fail .* \| send fewer/,
     ],
     [
