@@ -15,6 +15,7 @@ export interface Snapshot {
 export interface Growth {
   readonly process: string;
   readonly snapshots: number;
+  /** To the lowest of the last snapshots: orders that waited for a fault's end hold memory for some seconds, a leak for ever. */
   readonly heapBytes: number;
   readonly residentBytes: number;
   /** The slope of the heap over all snapshots, by least squares. */
@@ -72,6 +73,8 @@ function ask(socket: WebSocket, id: number, method: string): Promise<string> {
   });
 }
 
+const lastSnapshots = 3;
+
 /** @returns undefined for a process that ended before a second snapshot */
 export function measureGrowth(process: string, snapshots: readonly Snapshot[]): Growth | undefined {
   const [first] = snapshots;
@@ -80,7 +83,13 @@ export function measureGrowth(process: string, snapshots: readonly Snapshot[]): 
   return {
     process,
     snapshots: snapshots.length,
-    heapBytes: last.heapBytes - first.heapBytes,
+    heapBytes:
+      Math.min(
+        ...snapshots
+          .slice(1)
+          .slice(-lastSnapshots)
+          .map(({ heapBytes }) => heapBytes),
+      ) - first.heapBytes,
     residentBytes: last.residentBytes - first.residentBytes,
     heapBytesPerMinute: slope(snapshots.map(({ atMs, heapBytes }) => [atMs / 60_000, heapBytes])),
   };
