@@ -1,5 +1,5 @@
 import type { Config } from "../config/config.ts";
-import { describeProblem, type Warning } from "../config/diagnostics.ts";
+import { describeProblem, formatPath, type Warning } from "../config/diagnostics.ts";
 import { FileWatch, type WatchedFiles } from "../config/files/watch.ts";
 import type { Loaded } from "../config/load.ts";
 import { type Clock, takeTurns } from "../model/clock.ts";
@@ -113,7 +113,7 @@ export function createWarner(report: Report): (warnings: readonly Warning[]) => 
       for (const [index, { path, message, fix }] of alike.slice(0, mostOfOneCode).entries()) {
         const isLast = index === mostOfOneCode - 1 && alike.length > mostOfOneCode;
         const more = isLast ? alike.length - mostOfOneCode : undefined;
-        report({ kind: "configuration_warned", code, path, message: `${message}; ${fix}`, more });
+        report({ kind: "configuration_warned", code, path: formatPath(path), message: `${message}; ${fix}`, more });
       }
     }
     reported = present;

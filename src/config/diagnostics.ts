@@ -46,9 +46,10 @@ export interface Problem extends FileProblem {
 export type Location = Pick<Problem, "line" | "column" | "found">;
 
 /** Something worth a warning. To find its place takes long in a large file, and a start logs the path alone. */
-export interface Warning extends Omit<Problem, keyof Location> {
+export interface Warning extends Omit<Problem, keyof Location | "path"> {
   readonly code: WarningCode;
-  readonly locate: () => Location;
+  readonly path: Path;
+  readonly locate: (path: Path) => Location;
 }
 
 /** Collects the problems and the warnings of one file, so that all those of one phase are reported together. */
@@ -82,8 +83,7 @@ export class Diagnostics {
   }
 
   warn(code: WarningCode, path: Path, message: string, fix: string): void {
-    const [file, locate] = [this.#file, this.#locate];
-    this.warnings.push({ path: formatPath(path), file, message, fix, code, locate: () => locate(path) });
+    this.warnings.push({ path, file: this.#file, message, fix, code, locate: this.#locate });
   }
 }
 
@@ -108,7 +108,10 @@ export function problemOfAll(message: string, fix: string): Problem {
 
 /** Warnings with their places, sorted by these; the value there is not shown. */
 export function located(warnings: readonly Warning[]): Problem[] {
-  return inFileOrder(warnings.map(({ locate, ...words }) => ({ ...words, ...locate(), found: undefined })));
+  const problems = warnings.map(({ locate, path, ...words }) => {
+    return { ...words, ...locate(path), path: formatPath(path), found: undefined };
+  });
+  return inFileOrder(problems);
 }
 
 /** Sorted by place; the configuration file comes first. */

@@ -104,7 +104,9 @@ async function loadSet(
         lifetimeMs: settings.lifetime,
         certificate: cert && new X509Certificate(cert).fingerprint256,
       };
-  return { label: `${owner}/${name}`, name, clientId, clientSecret, audience, token };
+  // A copy, since a part of a file's text would keep the whole text.
+  const own = audience && Buffer.from(audience).toString();
+  return { label: `${owner}/${name}`, name, clientId, clientSecret, audience: own, token };
 }
 
 /** A set with the values of its folder in place of `dir`. A value that cannot be read is reported, and left out. */

@@ -67,7 +67,9 @@ function nameOf(kind: UniqueValue["kind"]): string {
 }
 
 export function uniqueKey(kind: UniqueValue["kind"], value: string | Secret): string {
-  return `${nameOf(kind)} ${value instanceof Secret ? fingerprintOf(value) : value}`;
+  if (kind === "secret" && value instanceof Secret) return fingerprintOf(value);
+  // A template would keep its parts too, for each of thousands of sites.
+  return [nameOf(kind), value instanceof Secret ? fingerprintOf(value) : value].join(" ");
 }
 
 /** Each item whose key an earlier item has, with the first item of that key; takes linear time. */

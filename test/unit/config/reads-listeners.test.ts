@@ -1,5 +1,7 @@
 /** Callers, and the addresses on which ports may listen, are checked before any port opens. */
+
 import { describe, expect, test } from "vitest";
+import { located } from "../../../src/config/diagnostics.ts";
 import { authority, clientKey, serverCertificate, serverKey } from "../../../testkit/certificates.ts";
 import { ConfigFolder, edited, production, sound } from "../../../testkit/config-folder.ts";
 import { admin, at, fault, itRefuses, listener, withListener, withSecondListener, withStatus } from "./refusal.ts";
@@ -189,6 +191,6 @@ async function load(yaml: string) {
   const loaded = await folder.loadSound(yaml, { env: { OLD: "canary-old-token-of-good-length" } });
   expect(JSON.stringify(loaded)).not.toContain("canary");
   const callers = loaded.config.listeners.map((each) => (each.callers?.kind === "named" ? each.callers : undefined));
-  const ofListeners = loaded.warnings.filter(({ path }) => path.startsWith("listeners"));
+  const ofListeners = located(loaded.warnings).filter(({ path }) => path.startsWith("listeners"));
   return { first: callers[0], warnings: ofListeners.map(({ path, code }) => `${path}: ${code}`) };
 }
