@@ -12,3 +12,9 @@ export function imageOptions(memoryBytes: number): string[] {
     option.replace(/-percentage=(\d+)$/, (_, percent) => `=${((memoryBytes / 1_048_576) * percent) / 100}`),
   );
 }
+
+/** The image's environment variables for Node and its C library. */
+export function imageVariables(): Record<string, string> {
+  const all = readFileSync("Dockerfile", "utf8").matchAll(/^ENV ((?:UV|MALLOC)_\w+)=(\d+)$/gm);
+  return Object.fromEntries([...all].map(([, name, value]) => [name, value]));
+}

@@ -92,20 +92,29 @@ export interface ServeParts {
   readonly onLine: (line: string) => void;
   /** Options of Node itself. */
   readonly nodeArgs?: readonly string[];
+  /** Environment variables in addition to those of this process. */
+  readonly variables?: Readonly<Record<string, string>>;
 }
 
 /** @throws Error with the output of the process, if it does not start */
-export async function startServing({ children, writeConfig, onLine, nodeArgs = [] }: ServeParts): Promise<Serving> {
+export async function startServing({
+  children,
+  writeConfig,
+  onLine,
+  nodeArgs = [],
+  variables,
+}: ServeParts): Promise<Serving> {
   const port = await freePort();
   let announce = (_: string) => {};
   const started = new Promise<{ readonly line: string }>((resolve) => {
     announce = (line) => resolve({ line });
   });
   const args = [...nodeArgs, command, "serve", "--config", writeConfig(port)];
-  const child = await children.start(process.execPath, args, (line) => {
+  const listen = (line: string) => {
     if (line.includes('"event":"started"')) announce(line);
     onLine(line);
-  });
+  };
+  const child = await children.start(process.execPath, args, listen, { env: { ...process.env, ...variables } });
   const first = await Promise.race([started, child.ended]);
   if (typeof first === "string") throw new Error(`it did not start: ${first}. ${child.complaints()}`);
   const { adminBind }: { adminBind: string } = JSON.parse(first.line);

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { cpSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { imageOptions } from "../../testkit/image-options.ts";
+import { imageOptions, imageVariables } from "../../testkit/image-options.ts";
 import { type Job, key, site } from "./job.mjs";
 import { authorityFile, isThere, type Place, type Program, type Running, startProgram, targetOf } from "./program.ts";
 
@@ -15,7 +15,10 @@ export function imageCommand(node: string, memoryBytes: number): Program {
     const app = join(at.folder, "app");
     for (const name of ["package.json", "dist"]) cpSync(join(root, name), join(app, name), { recursive: true });
     execFileSync(node, [join(root, "scripts/code-cache.mjs"), join(app, "dist")]);
-    return start(at, "hmac", { command: [node, ...imageOptions(memoryBytes), join(app, "dist/main.js")] });
+    return start(at, "hmac", {
+      command: [node, ...imageOptions(memoryBytes), join(app, "dist/main.js")],
+      env: imageVariables(),
+    });
   };
   return { name: "Countersign", job: "hmac", isInstalled: () => true, start: startImage };
 }
@@ -49,7 +52,7 @@ export const countersign: readonly Program[] = [
 async function start(
   { port, service, cpu, folder }: Place,
   job: Job,
-  { isShared = false, sites = 1, command = [process.execPath, main] } = {},
+  { isShared = false, sites = 1, command = [process.execPath, main], env = {} } = {},
 ): Promise<Running> {
   const redis = isShared ? await startRedis(port + 2, folder) : undefined;
   const secret = (name: string, value: string) => {
@@ -106,7 +109,7 @@ async function start(
   };
   const file = join(folder, "countersign.yaml");
   writeFileSync(file, JSON.stringify(config));
-  const proxy = await startProgram([...command, "serve", "--config", file], { port, cpu });
+  const proxy = await startProgram([...command, "serve", "--config", file], { port, cpu, env });
   return {
     ...proxy,
     stop: async () => {

@@ -6,6 +6,7 @@ import { Pool } from "undici";
 import { flag, readOptions as read, runCommand, wholeNumber } from "../../scripts/command-line.ts";
 import { print, printJson } from "../../src/cli/terminal.ts";
 import { ConfigWriter } from "../../testkit/config-writer.ts";
+import { imageOptions, imageVariables } from "../../testkit/image-options.ts";
 import { siteAt, writeManySites, writeSiteFolder } from "../../testkit/many-sites.ts";
 import { processorSeconds, residentBytes } from "../../testkit/process-use.ts";
 import { Children, startServing } from "../../testkit/processes.ts";
@@ -39,8 +40,8 @@ const readOptions = (args: readonly string[]) =>
 
 type Options = NonNullable<ReturnType<typeof readOptions>>;
 
-/** The options of the image in a container of 256 MiB. Node 20 has no percentage. */
-const nodeArgs = ["--max-old-space-size=128", "--max-semi-space-size=4"];
+/** As the image in a container of 256 MiB. */
+const image = { nodeArgs: imageOptions(256 * 1_048_576), variables: imageVariables() };
 const ordersPerSecond = 100;
 const secretChanges = 5;
 const longestTakeUpMs = 30_000;
@@ -92,7 +93,7 @@ async function start(children: Children, file: string) {
     if (line.includes('"event":"sites_changed"')) changes += 1;
     if (line.includes('"event":"started"')) url = `http://${JSON.parse(line).routes[0].split(" ")[0]}`;
   };
-  const { process: child } = await startServing({ children, writeConfig: () => file, onLine, nodeArgs });
+  const { process: child } = await startServing({ children, writeConfig: () => file, onLine, ...image });
   const use = () => ({ seconds: processorSeconds({ child }), mebibytes: residentBytes({ child }) / mebibyte });
   return { child, url, use, started: use(), changes: () => changes };
 }

@@ -80,6 +80,7 @@ describe.runIf(hasDocker)(name, () => {
         "COUNTERSIGN_CONFIG=/etc/countersign/countersign.yaml",
         "HEALTHCHECK_ADDRESS=127.0.0.1:7412",
         "UV_THREADPOOL_SIZE=16",
+        "MALLOC_ARENA_MAX=2",
       ]),
       Labels: {
         "org.opencontainers.image.title": "countersign",

@@ -1,10 +1,10 @@
 /** A name whose servers do not answer fails no order of another environment, though libuv looks up two names at a time. */
 import { randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { call } from "../../../testkit/call.ts";
 import { ConfigFolder } from "../../../testkit/config-folder.ts";
 import { freePort } from "../../../testkit/free-port.ts";
+import { imageVariables } from "../../../testkit/image-options.ts";
 import { canServeNames, startNameServer } from "../../../testkit/name-server.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { plainEnvironment, startProgram } from "../../../testkit/run-program.ts";
@@ -78,8 +78,7 @@ describe.runIf(canServeNames)(`${reason}a hanging name`, () => {
     const names = await startNameServer();
     const hanging = ["a", "c", "d", "e", "f", "g", "h"];
     names.swallow(hanging.map((name) => `api.${name}.test`));
-    const [, threads = ""] = /^ENV UV_THREADPOOL_SIZE=(\d+)$/m.exec(readFileSync("Dockerfile", "utf8")) ?? [];
-    const proxy = await startProxy([...hanging, "b"], names.startAsking, "", { UV_THREADPOOL_SIZE: threads });
+    const proxy = await startProxy([...hanging, "b"], names.startAsking, "", imageVariables());
     // Three at once for each name: a look-up for each of them would take all threads.
     const own = Promise.all([...hanging, ...hanging, ...hanging].map((name) => orders(proxy, name, 1)));
     expect(await orders(proxy, "b", 50)).toEqual(allServed(50));
