@@ -57,11 +57,11 @@ export function promtoolCases(alert: string, rulesFile: string) {
       "once until": { expr: `sum_over_time((${firing}} unless ${firing}} offset 30s)[2d:30s])`, name: "" },
     };
     const { expr, name: metric } = states[when as keyof typeof states];
-    const told = [...own].filter(([key]) => /^(codes|pods|summary)$/.test(key));
+    const told = [...own].filter(([key]) => /^(codes|pods|statuses|summary)$/.test(key));
     const named = { exp_labels: alertLabels, exp_annotations: Object.fromEntries(told) };
     const between = own.get("interval") ?? interval ?? "";
     const series = columns
-      .filter((column) => !/^(codes|interval|labels|pods|summary) /.test(column))
+      .filter((column) => !/^(codes|interval|labels|pods|statuses|summary) /.test(column))
       .flatMap((column) => readSeries(column, between));
     return {
       name: `${kind}: ${name}`,

@@ -106,7 +106,7 @@ it.each(alerts)("$alert has a severity, a meaning, an advice and a link to its p
   expect(labels?.["severity"]).toMatch(/^(page|ticket)$/);
   expect(
     Object.keys(annotations)
-      .filter((key) => !["codes", "pods"].includes(key))
+      .filter((key) => !["codes", "pods", "statuses"].includes(key))
       .sort(),
   ).toEqual(["description", "runbook_url", "summary"]);
   // An application without a namespace, such as one outside of Kubernetes, is named by its job alone.
