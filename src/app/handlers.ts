@@ -167,7 +167,7 @@ function contextOf(
 ): ListenerContext {
   const environment = environmentOf(name, config);
   const listener = describeBind(bind);
-  const known = { environment, listener, callers };
+  const known = { environment, environments: config.environments, listener, callers };
   if (bind.kind === "unix") return { ...known, hosts: "any", url: listener };
   const own = bind.host === "" ? [] : [bind.host.includes(":") ? `[${bind.host}]` : bind.host];
   return {

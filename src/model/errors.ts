@@ -44,7 +44,7 @@ const rows = {
     status: 400,
     title: "Malformed request",
     meaning: "The request is not well-formed HTTP/1.1, or a Countersign header is misspelt or has an impossible value.",
-    fix: "correct the part that the cause names; of TLS or HTTP/2, the client has to speak plain HTTP/1.1",
+    fix: "correct the part that the cause names; of another protocol such as TLS, the client has to speak plain HTTP/1.1",
   },
   guarantee_not_given: {
     status: 400,
@@ -310,7 +310,7 @@ const rows = {
     status: 503,
     title: "Repetitions cannot be recognised",
     meaning:
-      "Whether this Countersign-Once was used cannot be looked up or kept: there is no Redis, it does not answer, or no replica confirms the key.",
+      "Whether this Countersign-Once was used cannot be looked up or kept: there is no Redis, it does not answer or refuses, or no replica confirms the key. This request has not used it; an earlier one may have.",
     fix: seeRedis,
   },
   outcome_not_listed: {

@@ -50,7 +50,8 @@ async function proxy(context: RequestContext, parts: RequestHandlerParts): Promi
   buffer.chargeParameters(body.length, parameters.size);
   checkForSecrets(parameters, environment);
   context.setStage("choose_site");
-  const choice = chooseSite(environment, options, parameters.get("site_identifier")?.value, caller);
+  const inBody = parameters.get("site_identifier")?.value;
+  const choice = chooseSite(environment, options, inBody, caller, listener.environments);
   const { site, scheme, key } = choice;
   context.setSite(site, scheme.name);
   checkCallerSite(caller, site);

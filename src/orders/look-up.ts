@@ -50,7 +50,7 @@ async function lookUp(context: RequestContext, parts: LookUpParts): Promise<void
   checkGuarantees(request.headers, () => false);
   context.limitDeadline(options.timeoutMs);
   context.setStage("choose_site");
-  const { site, scheme } = chooseSite(environment, options, undefined, caller);
+  const { site, scheme } = chooseSite(environment, options, undefined, caller, listener.environments);
   context.setSite(site, scheme.name);
   checkCallerSite(caller, site);
   context.beginWait("look_up_once");

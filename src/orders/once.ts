@@ -244,7 +244,8 @@ export function sharedOf({ shared }: OnceRules): SharedOnce {
 /** Redis did not answer in time, or refuses. */
 export function withoutRedis(): ProxyError {
   const what =
-    "Redis cannot look this Countersign-Once up, or cannot keep it safely. Repeat the request with the same key.";
+    "The Redis that replicas share did not answer in time, or refused: Countersign's log says why (redis_down, redis_failed). " +
+    "This request has not used its Countersign-Once, though an earlier one may have: repeat it with the same key.";
   return new ProxyError("once_unavailable", what, { retryAfterMs, causedBy: "Redis" });
 }
 

@@ -75,6 +75,7 @@ function prepare(
     { site: options.site ?? route.site, auth: options.auth ?? "oauth" },
     undefined,
     caller,
+    listener.environments,
   );
   context.setSite(choice.site, choice.scheme.name);
   checkCallerSite(caller, choice.site);

@@ -9,6 +9,8 @@ import type { CallerRegistry } from "./caller-registry.ts";
 /** The listener on which a request arrived. */
 export interface ListenerContext {
   readonly environment: Environment;
+  /** All that are configured, for hints. */
+  readonly environments?: ReadonlyMap<string, Environment>;
   /**
    * Host names accepted in origin-form, lower case, without port. `any` on a Unix socket: callers make up
    * its name, and no web page can reach it by DNS rebinding.

@@ -20,6 +20,7 @@ export const shortIdentifier = /^[SK][A-Za-z0-9_-]{1,14}$/;
  * Chooses a request's site and how it is authenticated. The header names the site, else the body, else
  * it is the environment's default site (spec 5.1, 5.3).
  * @param caller if callers have names: errors list only sites that this caller may use
+ * @param environments all that are configured: an error names the one that has the site
  * @throws ProxyError site_not_configured, auth_not_configured, site_conflict, site_required
  */
 export function chooseSite(
@@ -27,11 +28,12 @@ export function chooseSite(
   options: Pick<RequestOptions, "site" | "auth">,
   inBody: string | undefined,
   caller?: Pick<KnownCaller, "sites">,
+  environments?: ReadonlyMap<string, Environment>,
 ): Pick<Route, "site" | "key"> & { readonly scheme: AuthScheme } {
   const { site, key } =
     reconcile(
-      lookUp(environment, options.site, "Countersign-Site", caller),
-      lookUp(environment, inBody, "site_identifier", caller),
+      lookUp(environment, options.site, "Countersign-Site", caller, environments),
+      lookUp(environment, inBody, "site_identifier", caller, environments),
     ) ?? defaultSiteOf(environment, caller);
   const auth = options.auth ?? site.auth[0];
   if (!site.auth.includes(auth)) throw notConfigured(site, auth);
@@ -46,6 +48,7 @@ function lookUp(
   identifier: string | undefined,
   givenIn: "Countersign-Site" | "site_identifier",
   caller: Pick<KnownCaller, "sites"> | undefined,
+  environments: ReadonlyMap<string, Environment> = new Map(),
 ): Named | undefined {
   if (identifier === undefined) return undefined;
   const site = environment.sites.get(identifier);
@@ -54,9 +57,12 @@ function lookUp(
   if (ofKey !== undefined) return { site: ofKey, key: identifier };
   // Never repeat a parameter's value, nor a header's value that may be a secret.
   const asked = givenIn === "Countersign-Site" && shortIdentifier.test(identifier) ? `, ${identifier},` : "";
+  const isKnownIn = ({ sites, siteOfKey }: Environment) => sites.has(identifier) || siteOfKey.has(identifier);
+  const other = (caller?.sites ?? "any") === "any" ? [...environments.values()].find(isKnownIn) : undefined;
+  const where = other === undefined ? "is not configured" : `is configured in environment ${other.name}, not`;
   throw new ProxyError(
     "site_not_configured",
-    `The site or key in ${givenIn}${asked} is not configured in environment ${environment.name}, ` +
+    `The site or key in ${givenIn}${asked} ${where} in environment ${environment.name}, ` +
       `which this listener serves. ${listUsable(environment, caller)}`,
     { causedBy: asked === "" ? givenIn : `${givenIn} ${identifier}` },
   );

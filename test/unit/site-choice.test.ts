@@ -95,6 +95,33 @@ describe("the site that is named", () => {
   });
 });
 
+describe("a site or key of another environment", () => {
+  const sandbox = environment([oauth]);
+  const environments = new Map(
+    [sandbox, { ...environment([hmac]), name: "production" }].map((each) => [each.name, each]),
+  );
+  const ask = (header?: string, inBody?: string, caller?: { sites: ReadonlySet<string> | "any" }) =>
+    refusalOf(() => chooseSite(sandbox, { site: header, auth: undefined }, inBody, caller, environments)).message;
+
+  it.each([
+    ["S3", undefined, ", S3, "],
+    ["K32", undefined, ", K32, "],
+    [undefined, "S3", " "],
+  ])("header %s, body %s: the refusal names that environment", (header, inBody, asked) => {
+    const where = header === undefined ? "site_identifier" : "Countersign-Site";
+    expect(ask(header, inBody)).toBe(
+      `The site or key in ${where}${asked}is configured in environment production, not in environment sandbox, which this listener serves. ` +
+        "Sites that can be used here: S1.",
+    );
+  });
+
+  it("a caller with few sites does not learn of others", () => {
+    expect(ask("S3", undefined, { sites: new Set(["S1"]) })).not.toContain("production");
+    expect(ask("S3", undefined, { sites: "any" })).toContain("production");
+    expect(ask("S9")).toContain("is not configured in environment sandbox");
+  });
+});
+
 describe("no site is named", () => {
   it("the default site, though it is not the only one", () => {
     const chosen = choose(undefined, undefined, undefined, environment(all, "S3"));

@@ -162,7 +162,8 @@ export class HeadReader {
       if (isCut) throw malformed("HPE_INVALID_HEADER_TOKEN");
       return;
     }
-    if (line === "\r") return;
+    // An empty line, or one of PROXY, version 2.
+    if (line === "\r" || line === "\0") return;
     if (line.includes(" ")) {
       this.isHead = line.startsWith("HEAD ");
       checkMethod(line);
@@ -212,16 +213,23 @@ function checkMethod(line: string): void {
   if (end === -1 || !methods.includes(line.slice(0, end))) throw noMethod(line);
 }
 
-/** TLS begins with a handshake record (RFC 8446 section 5.1), HTTP/2 with its preface (RFC 9113 section 3.4). */
+/** How callers begin that speak another protocol, its name, and what to do. */
+const otherProtocols = [
+  // RFC 8446 section 5.1, RFC 9113 section 3.4, RFC 1928 section 3.
+  ["\x16", "TLS", "Write http:// in its base URL, or give the listener mtls."],
+  ["PRI", "HTTP/2", "Set the client to HTTP/1.1."],
+  ["\x05", "SOCKS", "Write the listener's address in the client's base URL, not as its proxy."],
+  ["\x04", "SOCKS", "Write the listener's address in the client's base URL, not as its proxy."],
+  // HAProxy's, of both versions; the second is read up to its first line that is not empty.
+  ["PROX", "PROXY protocol", "Turn it off at the balancer that sends it (HAProxy: send-proxy)."],
+  ["\0\r", "PROXY protocol", "Turn it off at the balancer that sends it (HAProxy: send-proxy)."],
+] as const;
+
 function noMethod(line: string): ProxyError {
-  if (line.startsWith("\x16")) {
-    const what =
-      "The caller speaks TLS, and this listener has none. Write http:// in its base URL, or give the listener mtls.";
-    return new ProxyError("malformed_request", what, { causedBy: "TLS" });
-  }
-  if (line.startsWith("PRI")) {
-    const what = "The caller speaks HTTP/2, and this listener speaks HTTP/1.1 alone. Set the client to HTTP/1.1.";
-    return new ProxyError("malformed_request", what, { causedBy: "HTTP/2" });
+  for (const [beginning, name, fix] of otherProtocols) {
+    if (!`${line}\r`.startsWith(beginning)) continue;
+    const what = `The caller speaks ${name}, and this listener plain HTTP/1.1 alone. ${fix}`;
+    return new ProxyError("malformed_request", what, { causedBy: name });
   }
   return malformed("HPE_INVALID_METHOD");
 }
