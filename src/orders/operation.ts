@@ -61,6 +61,7 @@ function suggest(path: string, { baseUrl, operations }: Environment): string {
   const operation = withoutBasePath(path, baseUrl);
   const given = operation ?? segmentsOf(path).join("/");
   const known = operations === "any" ? [given].filter((name) => operationPath.test(`/${name}`)) : operations;
+  if (given === "oauth/token") return " Countersign gets the tokens itself: call an operation, without one.";
   const meant = nearestName(given, known);
   const added = operation === undefined ? "" : ` Countersign adds the base path ${baseUrl.path} itself: leave it out.`;
   if (meant !== undefined) return `${added} Call /${meant}.`;

@@ -113,7 +113,7 @@ export class FlatJson {
   #kindAhead(): Kind {
     this.#skipSpace();
     const kind = kindOf(this.#next());
-    if (kind === undefined) throw this.#fail("expected a value");
+    if (kind === undefined) throw this.#fail("expected a string, a number, true or false");
     return kind;
   }
 

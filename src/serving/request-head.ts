@@ -66,8 +66,9 @@ const elsewhere = new Map([
 ]);
 
 function explainTarget(target: string): string {
-  const setting = elsewhere.get(target);
-  return setting === undefined ? "" : ` ${target} is at the port of ${setting}.`;
+  const meant = /^\/health(z|check)?$/.test(target) ? "/livez" : target;
+  const setting = elsewhere.get(meant);
+  return setting === undefined ? "" : ` ${meant} is at the port of ${setting}.`;
 }
 
 /** The port of the tunnel's target shows the scheme of the client's URL (RFC 9110 section 9.3.6). */

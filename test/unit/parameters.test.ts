@@ -83,7 +83,7 @@ describe("a refusal says where the fault is, and never shows the value", () => {
   it.each([
     ['{"card":"4111-secret",}', "expected a name in double quotes at character 23"],
     ['{"card":"4111-secret"', 'expected "," or "}" at character 22, where the body ends'],
-    ['{"card":secret}', "expected a value at character 9"],
+    ['{"card":secret}', "expected a string, a number, true or false at character 9"],
     ['{"card":4111secret}', 'expected "," or "}" at character 13'],
     ['{"card":"\tsecret"}', "a string has a control character that is not escaped at character 10"],
     ['{"card":"\\secret"}', "a string has a backslash that begins no escape at character 10"],

@@ -173,6 +173,7 @@ describe("a refusal says what to call", () => {
     ["/json-api", added],
     ["/creat_order", "Call /create_order."],
     ["/order/list", "Call /orders/list."],
+    ["/oauth/token", "Countersign gets the tokens itself: call an operation, without one."],
   ])("instead of %s", (target, suggestion) => {
     expect(call(target)).toMatchObject({
       code: "operation_not_allowed",

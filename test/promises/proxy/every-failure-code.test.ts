@@ -106,6 +106,9 @@ const failuresOfTheRequest = [
   failing("method_not_allowed", 405, "a scrape of this port", / \/metrics is at the port of admin\.bind\./, {
     raw: `GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${withReference}\r\n\r\n`,
   }),
+  failing("method_not_allowed", 405, "a probe of this port", / \/livez is at the port of admin\.bind\./, {
+    raw: `GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${withReference}\r\n\r\n`,
+  }),
   failing(
     "method_not_allowed",
     405,
