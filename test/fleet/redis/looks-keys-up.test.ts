@@ -4,7 +4,8 @@ import { createInterface } from "node:readline";
 import { expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../../src/model/clock.ts";
 import { Secret } from "../../../src/model/secret.ts";
-import { type CallOptions, call, get } from "../../../testkit/call.ts";
+import { type CallOptions, call, get, order } from "../../../testkit/call.ts";
+import { siteOf } from "../../../testkit/environment.ts";
 import { expectFailure } from "../../../testkit/expect-failure.ts";
 import { RawConnection, rawPost } from "../../../testkit/raw-caller.ts";
 import { rawAnswer } from "../../../testkit/raw-upstream.ts";
@@ -190,8 +191,17 @@ it("a key is looked up at the site that the header names, else at the default si
   await staged.once("order-1", { headers: { "Countersign-Site": bothSite, "Countersign-Auth": "hmac" } });
   expect((await lookUp(staged, "order-1")).json).toEqual({ state: "not_known" });
   expect((await lookUp(staged, "order-1", { "Countersign-Site": bothSite })).json).toMatchObject({ state: "answered" });
-  const unknown = await lookUp(staged, "order-1", { "Countersign-Site": "S9" });
-  expectFailure(unknown, { status: 403, code: "site_not_configured" });
+  const [own] = [...staged.config.environments.values()];
+  const other = own && { ...own, name: "production", sites: new Map([["S9", siteOf("S9")]]), defaultSite: "S9" };
+  await staged.reload({ environments: new Map([own, other].flatMap((each) => (each ? [[each.name, each]] : []))) });
+  const refused = {
+    status: 403,
+    code: "site_not_configured",
+    detail: / is configured in environment production, not /,
+  } as const;
+  const elsewhere = { "Countersign-Site": "S9" };
+  expectFailure(await lookUp(staged, "order-1", elsewhere), refused);
+  expectFailure(await call(staged.url, order, { headers: elsewhere }), refused);
 });
 
 it("a caller looks up keys of its sites, and reads answers of its operations", async () => {
