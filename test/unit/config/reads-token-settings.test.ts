@@ -114,8 +114,8 @@ describe("an assertion's file", () => {
     const mountPoints = new Set([`${folder.path}/run/token`]);
     const yaml = edited([authUrl, `    ${environment}\n`], [blue, `          - { ${set} }\n`]);
     const { warnings } = await folder.loadSound(yaml, { mountPoints });
-    const [{ path } = {}] = warnings.filter(({ code }) => code === "mounted_by_subpath");
-    expect(path).toBe("environments.sandbox.token.clientAuth.assertion.file");
+    const [{ path = [] } = {}] = warnings.filter(({ code }) => code === "mounted_by_subpath");
+    expect(path.join(".")).toBe("environments.sandbox.token.clientAuth.assertion.file");
   });
 });
 

@@ -324,7 +324,7 @@ describe("sites in a folder", () => {
     const { served, loaded } = await load();
     expect(served).toEqual([]);
     expect(loaded).toMatchObject({
-      warnings: [{ code: "default_site_absent", path: "environments.sandbox.defaultSite" }],
+      warnings: [{ code: "default_site_absent", path: ["environments", "sandbox", "defaultSite"] }],
     });
   });
 

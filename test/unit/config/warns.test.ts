@@ -233,7 +233,9 @@ describe("acknowledged", () => {
     folder.write("blue/client-secret", "short");
     const loaded = await folder.loadSound(acknowledging("hmac_for_existing_clients"));
     expect(loaded.warnings.map(({ code }) => code)).toEqual(["secret_short"]);
-    expect(loaded.acknowledged.map(({ code, path }) => [code, path])).toEqual([["hmac_for_existing_clients", inSite3]]);
+    expect(located(loaded.acknowledged).map(({ code, path }) => [code, path])).toEqual([
+      ["hmac_for_existing_clients", inSite3],
+    ]);
   });
 
   test("a misspelt code is refused, and the message suggests the right one", async () => {
