@@ -243,13 +243,15 @@ function placeFor(path: Path, value: unknown, { value: document, base }: Source)
   if (base.includes(path.at(-1) ?? "")) {
     return `the file holds the settings of ${base.at(-1)} alone: write them without ${path.at(-1)}: above them`;
   }
-  const { paths, areFit, isOutside } = placesFor(path, value, document, base);
+  const { paths, isFit, isTaken, isOutside } = placesFor(path, value, document, base);
   if (paths.length === 0) return nowhere;
   const all = [...new Set(paths.map(formatPath))];
   const places = `${all.slice(0, mostPlaces).join(" or ")}${all.length > mostPlaces ? ", among others" : ""}`;
   const where = isOutside ? `${places}, which is not in this file` : places;
-  if (areFit) return `move it to ${where}, or remove it`;
-  return `it ${paths.length === 1 ? "belongs" : "can stand"} at ${where}`;
+  if (isFit) return `move it to ${where}, or remove it`;
+  const merged = typeof value === "object" ? "merged with" : "in place of";
+  const taken = isTaken ? `, ${merged} what is there, or remove it` : "";
+  return `it ${all.length === 1 ? "belongs" : "can stand"} at ${where}${taken}`;
 }
 
 /** Also used for a secret that only another setting demands. */

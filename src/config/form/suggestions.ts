@@ -44,23 +44,54 @@ export function fits(node: SchemaNode, value: unknown): boolean {
 }
 
 /**
- * The places of a document for a key, nearest to its present place first: those that take it as it is, else those that take it in
- * another form, or are in sections that are not there yet. None has it already. Of several mappings of one kind a fit place is in the
- * one around the present place, or in the only one.
+ * What keeps a key from a place: nothing, its form or the choice of one of several mappings, the same key, or keys of another kind
+ * of mapping.
+ */
+const obstacles = { none: 0, form: 1, taken: 2, other: 3 };
+
+/** A place that the schema has for a key. */
+interface Place {
+  readonly path: Path;
+  readonly node: SchemaNode;
+  /** One of `obstacles`; more than these by the number of sections that would have to be added. */
+  readonly obstacle: number;
+  /** Only the name speaks for the place: the mapping is missing, and the value has another form. */
+  readonly isDoubtful: boolean;
+}
+
+/** The steps to a place, beyond which a key that the schema has in several places was hardly meant. */
+const mostSteps = 7;
+
+/**
+ * The places of a document for a key: of those with the least obstacle, the nearest to its present place.
  * @param base the path of the document, if it is a part of the configuration; a key may belong outside of it
  */
 export function placesFor(path: Path, value: unknown, document: unknown, base: Path) {
   const stray = { key: String(path.at(-1)), value, path };
   const around = base.slice(0, -1).reduceRight<unknown>((inner, part) => ({ [part]: inner }), {});
-  const within = (isFit: boolean) =>
-    nodesAt(base).flatMap((node) => findPlaces({ ...stray, isFit }, node, document, base));
-  const fit = within(true);
-  const inside = fit.length > 0 ? fit : within(false);
+  const found = nodesAt(base).flatMap((node) => findPlaces(stray, node, document, base));
+  const inside = nearestOf(found, path);
   const isOutside = inside.length === 0 && base.length > 0;
-  const found = isOutside ? findPlaces({ ...stray, isFit: false }, jsonSchema(), around, []) : inside;
-  const sharedOf = (place: Path) => place.findIndex((part, index) => part !== path[index]);
-  const most = Math.max(...found.map(sharedOf));
-  return { paths: found.filter((place) => sharedOf(place) === most), areFit: fit.length > 0, isOutside };
+  const places = isOutside ? nearestOf(findPlaces(stray, jsonSchema(), around, []), path) : inside;
+  const { obstacle = obstacles.form } = places[0] ?? {};
+  const isFit = obstacle === obstacles.none && !isOutside;
+  return { paths: places.map((place) => place.path), isFit, isTaken: isInTheWay(obstacle), isOutside };
+}
+
+function isInTheWay(obstacle: number): boolean {
+  return obstacle === obstacles.taken || obstacle === obstacles.other;
+}
+
+function nearestOf(found: readonly Place[], path: Path): readonly Place[] {
+  const sharedOf = (place: Place) => place.path.findIndex((part, index) => part !== path[index]);
+  const least = Math.min(...found.map(({ obstacle }) => obstacle));
+  const possible = found.filter(({ obstacle }) => obstacle === least);
+  const most = Math.max(...possible.map(sharedOf));
+  const nearest = possible.filter((place) => sharedOf(place) === most);
+  const areSeveral = (places: readonly Place[]) => new Set(places.map(({ node }) => node)).size > 1;
+  const isFar = path.length + (nearest[0]?.path.length ?? 0) - 2 * most > mostSteps;
+  const isDoubtful = isFar || nearest.some((place) => place.isDoubtful);
+  return (isDoubtful && areSeveral(found)) || (isInTheWay(least) && areSeveral(nearest)) ? [] : nearest;
 }
 
 /** A key that is not allowed where it is. */
@@ -68,47 +99,63 @@ interface Stray {
   readonly key: string;
   readonly value: unknown;
   readonly path: Path;
-  readonly isFit: boolean;
 }
 
-function findPlaces(stray: Stray, node: SchemaNode, holder: unknown, at: Path): Path[] {
-  const { properties, additionalProperties, propertyNames, items, anyOf } = node;
-  if (anyOf !== undefined)
-    return anyOf.filter((each) => isOfKind(each, holder)).flatMap((each) => findPlaces(stray, each, holder, at));
-  const isMissing = holder === undefined && (node.default !== undefined || !stray.isFit);
-  const given = isMissing ? {} : holder;
+/** @param way the obstacle on the way to this mapping or list */
+function findPlaces(stray: Stray, node: SchemaNode, holder: unknown, at: Path, way = obstacles.none): Place[] {
+  const { properties = {}, required = [], items, additionalProperties, propertyNames, anyOf } = node;
+  const placeIn = (own: SchemaNode | undefined, least: number): Place[] => {
+    const isOther = own?.enum !== undefined && typeof stray.value === "object";
+    if (own === undefined || isOther) return [];
+    const isFit = fits(own, stray.value);
+    const obstacle = Math.max(way, least, isFit ? obstacles.none : obstacles.form);
+    return [{ path: [...at, stray.key], node: own, obstacle, isDoubtful: holder === undefined && !isFit }];
+  };
+  if (anyOf !== undefined) {
+    const isAround = at.every((part, index) => part === stray.path[index]);
+    return anyOf.flatMap((each) => {
+      if (isOfKind(each, holder)) return findPlaces(stray, each, holder, at, way);
+      return isAround ? [] : placeIn(each.properties?.[stray.key], obstacles.other);
+    });
+  }
+  const given = holder === undefined ? (items ? [] : {}) : holder;
   // A key of a source, such as `{ file: … }`, belongs nowhere alone.
-  const isMapping = typeof given === "object" && given !== null && properties?.["file"] === undefined;
+  const isMapping = typeof given === "object" && given !== null && properties["file"] === undefined;
   if (!isMapping || Array.isArray(given) !== (items !== undefined)) return [];
-  const isOther = ({ enum: words }: SchemaNode) => words !== undefined && typeof stray.value === "object";
-  const isTaken = (own: SchemaNode) =>
-    Object.hasOwn(given, stray.key) || isOther(own) || (stray.isFit && !fits(own, stray.value));
-  const within = (child: SchemaNode, part: string | number) =>
-    findPlaces(stray, child, (given as Record<string | number, unknown>)[part], [...at, part]);
+  const least = Object.hasOwn(given, stray.key) ? obstacles.taken : obstacles.none;
+  const within = (child: SchemaNode, part: string | number, next: number) =>
+    findPlaces(stray, child, (given as Record<string | number, unknown>)[part], [...at, part], next);
+  const withSection = Math.max(way, obstacles.other) + 1;
   const each = items ?? additionalProperties;
   if (typeof each === "object") {
-    const below = pick(given, stray, stray.path[at.length]).flatMap((part) => within(each, part));
-    return hasOwnForm(propertyNames, stray.key) && !isTaken(each) ? [[...at, stray.key], ...below] : below;
+    const parts = partsOf(given, stray.path[at.length]);
+    const isAdded = parts.length === 0 && node.default !== undefined && holder === undefined;
+    const next = isAdded ? withSection : parts.length === 1 ? way : Math.max(way, obstacles.form);
+    const examples = items ? [0] : (propertyNames?.examples ?? []).map(String);
+    const below = (parts.length > 0 ? parts : examples).flatMap((part) => within(each, part, next));
+    return hasOwnForm(propertyNames, stray.key) ? [...placeIn(each, least), ...below] : below;
   }
-  const { children: _, ...others } = properties ?? {};
-  const below = Object.entries(others).flatMap(([name, child]) => within(child, name));
-  const own = properties?.[stray.key];
-  return own !== undefined && !isTaken(own) ? [[...at, stray.key], ...below] : below;
-}
-
-/** Whether a mapping has no key that only another alternative has. */
-function isOfKind({ properties }: SchemaNode, holder: unknown = {}): boolean {
-  return properties === undefined || Object.keys(holder ?? {}).every((key) => Object.hasOwn(properties, key));
+  const { children: _, ...others } = properties;
+  const below = Object.entries(others).flatMap(([name, child]) => {
+    const isThere = Object.hasOwn(given, name) || child.default !== undefined;
+    const added = required.includes(name) ? Math.max(way, obstacles.form) : withSection;
+    return within(child, name, isThere ? way : added);
+  });
+  return [...placeIn(properties[stray.key], least), ...below];
 }
 
 /** Thousands of sites may have the same mistake. */
 const mostParts = 4;
 
-/** The parts of a list or mapping in which a place is looked for. */
-function pick(given: object, { isFit }: Stray, wanted: string | number = ""): (string | number)[] {
+/** The parts of a list or mapping in which a place is looked for: the one around the present place, or the first ones. */
+function partsOf(given: object, wanted: string | number = ""): (string | number)[] {
   if (Object.hasOwn(given, wanted)) return [wanted];
-  const parts = Array.isArray(given) ? [...given.keys()] : Object.keys(given);
-  return isFit && parts.length > 1 ? [] : parts.slice(0, mostParts);
+  return (Array.isArray(given) ? [...given.keys()] : Object.keys(given)).slice(0, mostParts);
+}
+
+/** Whether a mapping has no key that only another alternative has. */
+function isOfKind({ properties }: SchemaNode, holder: unknown = {}): boolean {
+  return properties === undefined || Object.keys(holder ?? {}).every((key) => Object.hasOwn(properties, key));
 }
 
 /** Whether the names of a mapping have a form that few words have, and this one has it: `S1000000001`. */

@@ -174,17 +174,46 @@ test.each<[path: Path, value: unknown, fix: string]>([
   [["endpoint"], "https://otlp.example", "it belongs at tracing.otlp.endpoint; possible keys"],
   [["environments", "sandbox", "S4"], { keys: [] }, "it belongs at environments.sandbox.sites.S4; possible keys"],
   [[...site, "S4"], { auth: ["oauth"] }, "move it to environments.sandbox.sites.S4, or remove it; possible keys"],
-  [["caFile"], "ca.pem", "or redis.tls.caFile or tracing.otlp.tls.caFile; possible keys"],
+  [["caFile"], "ca.pem", "remove it; possible keys"],
+  [
+    ["listeners", 0, "caFile"],
+    "ca.pem",
+    "it belongs at listeners[0].mtls.caFile, in place of what is there, or remove",
+  ],
+  [
+    ["baseUrl"],
+    "https://api.example",
+    "it belongs at environments.sandbox.baseUrl, in place of what is there, or remove",
+  ],
+  [["name"], "x", "remove it; possible keys"],
+  [[...site, "credentials", 1, "password"], { file: "x" }, "remove it; possible keys"],
+  [["environments", "sandbox", "timeouts"], { token: "9s" }, "it belongs at timeouts, merged with what is there, or"],
+  [["environments", "sandbox", "level"], "info", "it belongs at log.level, in place of what is there, or remove it"],
+  [["environments", "sandbox", "folder"], "a", "it belongs at environments.sandbox.sites.folder, in place of what is"],
+  [
+    [...site, "audience"],
+    "x",
+    `it belongs at ${formatPath(site)}.credentials[1].audience, in place of what is there, or`,
+  ],
   [["file"], "x", "remove it; possible keys"],
   [["weather"], "x", "remove it; possible keys"],
 ])("%j: %j gets the fix %s, whatever its value", (path, value, fix) => {
-  const removed = { ...whole, redis: undefined, callbacks: undefined, tracing: undefined };
-  const { egress: _, ...others } = removed.environments.sandbox;
+  const removed = { ...whole, redis: undefined, callbacks: undefined, tracing: undefined, docs: undefined };
+  const { egress: _, token: __, ...others } = removed.environments.sandbox;
   const document = JSON.parse(JSON.stringify({ ...removed, environments: { sandbox: others } }));
   const problems = problemsOf(changed(document, path, (holder, key) => holder.set(key, value)));
   const own = problems.filter((problem) => problem.path === formatPath(path));
   expect(own.map((problem) => problem.fix)).toEqual([expect.stringContaining(fix)]);
   expect(own[0]?.fix.split("; possible")[0]?.split(" or ").length).toBeLessThan(5);
+});
+
+test.each([
+  ["baseUrl", "https://api.example", "it belongs at environments.sandbox.baseUrl;"],
+  ["bind", ":7411", "it can stand at listeners[0].bind or admin.bind;"],
+  ["version", "1.0.0", "remove it"],
+  ["name", "x", "remove it"],
+])("in a file without sections the key %s: %s gets the fix %s", (key, value, fix) => {
+  expect(problemsOf({ [key]: value }).find(({ path }) => path === key)?.fix).toContain(fix);
 });
 
 test("a key belongs to each of several environments", () => {
@@ -219,7 +248,11 @@ test.each<[path: Path, value: unknown, said: string, at?: Path]>([
   [["environments", "sandbox", "token", "scope"], ["a"], 'write a text, like "orders.read orders.write"'],
   [["environments", "sandbox", "token", "extra", "tenant"], 987654, 'write it in quotes, like "shop"'],
   [["environments", "sandbox", "hosts"], ["a"], "move it to listeners[0].hosts or admin.hosts, or remove it"],
-  [["environments", "sandbox", "sites", "S1", "operations"], ["a"], "no key operations here; remove it"],
+  [
+    ["environments", "sandbox", "sites", "S1", "operations"],
+    ["a"],
+    "no key operations here; it belongs at environments.sandbox.operations, merged with what is there, or remove it",
+  ],
 ])("%j: %j is told: %s", (path, value, said, at = path) => {
   let document: object = whole;
   if (path.at(-1) === "hosts") {

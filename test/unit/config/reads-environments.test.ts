@@ -102,8 +102,8 @@ itRefuses("names that mean nothing", [
     ".level: no key level here; move it to log.level, or remove it; possible keys: baseUrl",
   ),
   fault(inSandbox("timeouts: {}"), ".timeouts: no key … here; move it to timeouts, or"),
-  fault(atTheEnd("authUrl: https://a"), "authUrl: no key authUrl here; remove it"),
-  fault(inSandbox("dir: DIR"), ".dir: no key dir here; remove it"),
+  fault(atTheEnd("authUrl: https://a"), "authUrl: no key … belongs at environments.sandbox.authUrl, in place"),
+  fault(inSandbox("dir: DIR"), ".dir: no key … belongs at … .credentials[0].dir, in place"),
   fault(inSandbox("bind: DIR"), ".bind: no key bind here; remove it"),
   fault(
     at(
