@@ -55,3 +55,26 @@ export function findLookAlike(text: string) {
   const fix = invisible.test(odd) ? unseen : "write the character of ASCII: \" ' - or :";
   return { message: `this only looks right: ${name}`, fix, offset: found.index };
 }
+
+export const template = {
+  message: "this is a template that was not rendered",
+  fix: "render it first, as `helm template` does, and give the result",
+};
+/** What other tools leave in a file. */
+const foreign = [
+  {
+    mark: /^(?:<{7}|={7}|>{7})(?!\S)/m,
+    message: "this is a mark of a git merge",
+    fix: "keep one of the two sides, and remove the marks",
+  },
+  { mark: /(?<=^[^#"'\n]*)\{[{%]/m, ...template },
+];
+
+/** The first mark of another tool in a YAML text, and what to do about it. */
+export function findForeign(text: string) {
+  const [found] = foreign.flatMap(({ mark, ...words }) => {
+    const offset = text.search(mark);
+    return offset < 0 ? [] : [{ ...words, offset }];
+  });
+  return found;
+}

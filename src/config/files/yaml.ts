@@ -16,7 +16,7 @@ import {
   type YAMLMap,
 } from "yaml";
 import type { Location, Path, Problem } from "../diagnostics.ts";
-import { findLookAlike } from "./characters.ts";
+import { findForeign, findLookAlike } from "./characters.ts";
 
 /** A YAML or JSON file, parsed, with the positions of its keys and values. */
 export interface SourceDocument {
@@ -149,7 +149,8 @@ function readYaml(text: string): SourceDocument {
   };
   const { value, faults: found } = readValue(document, text, describe);
   // Further faults are consequences of this one.
-  const first = findLookAlike(text) ?? (document.errors.length > 0 ? explainJson(text) : undefined);
+  const first =
+    findForeign(text) ?? findLookAlike(text) ?? (document.errors.length > 0 ? explainJson(text) : undefined);
   const faults = first === undefined ? found : [first];
   return {
     value,
@@ -295,6 +296,8 @@ function explainLayout(
   const isBeside = message.startsWith("All mapping items");
   const [before, here] = isBeside ? findNeighbours(document, offset) : isNested ? findDeeper(text, offset) : [];
   if (before === undefined || here === undefined) return undefined;
+  const item = explainItem(text, before);
+  if (item !== undefined) return item;
   const above = text.lastIndexOf("\n", text.slice(0, here).trimEnd().length - 1) + 1;
   if (isBare(text.slice(above))) return { ...keyWithoutColon, offset: above + text.slice(above).search(/\S/) };
   const what = `this is not valid YAML: the keys at ${describe(before)} and at ${describe(here)} begin at different columns`;
@@ -302,8 +305,16 @@ function explainLayout(
   return { message: what, fix, offset: here };
 }
 
-/** A line whose item has no blank after its -, or whose key has no colon and blank before a bracket. */
-const withoutBlank = /^( *(?:- +)*)(?:(-)(?=[{["'\w])|\w[\w.-]*(?: *=| *:(?! ))? *[{[])/;
+/** A line whose key has no colon and blank before a bracket. */
+const withoutBlank = /^( *(?:- +)*)\w[\w.-]*(?: *=| *:(?! ))? *[{[]/;
+
+/** An item without a blank after its -, in the line of an offset. */
+function explainItem(text: string, offset: number): Fault | undefined {
+  const start = text.lastIndexOf("\n", offset - 1) + 1;
+  const [, indent] = /^( *(?:- +)*)-(?=[{["'\w])/.exec(text.slice(start)) ?? [];
+  const message = "this is not valid YAML: this item has no blank after its -";
+  return indent === undefined ? undefined : { message, fix: "put one there", offset: start + indent.length };
+}
 
 const keyWithoutColon = {
   message: "this is not valid YAML: this key lacks a colon, or the blank after it",
@@ -334,8 +345,9 @@ function explainPunctuation(text: string, error: YAMLError): Fault {
     const [value] = /^[^,{}[\]]*?(?=\s*;?\s["']?[\w.-]+["']?\s*:(?:\s|$))/.exec(text.slice(offset)) ?? [];
     if (value) return fault("a comma is missing here", "put one comma between the items", offset + value.length);
   }
-  const [found, indent = "", dash] = withoutBlank.exec(line) ?? [];
-  if (dash !== undefined) return fault("this item has no blank after its -", "put one there", start + indent.length);
+  const item = explainItem(text, offset);
+  if (item !== undefined) return item;
+  const [found, indent = ""] = withoutBlank.exec(line) ?? [];
   if (found !== undefined || (code === "MULTILINE_IMPLICIT_KEY" && isBare(line))) {
     return { ...keyWithoutColon, offset: found === undefined ? offset : start + indent.length };
   }

@@ -181,6 +181,17 @@ describe("plain YAML", () => {
   });
 });
 
+it.each([
+  ["a git merge", "a: 1\n<<<<<<< HEAD\nb: 2\n=======\nb: 3\n>>>>>>> main\n", 2, 1, "a mark of a git merge"],
+  ["the rest of a git merge", "a: 1\nb: 2\n>>>>>>> main\n", 3, 1, "a mark of a git merge"],
+  ["a block of a template", "a: 1\n{{- if .b }}\nb: 2\n{{- end }}\n", 2, 1, "a template that was not rendered"],
+  ["a value of a template", "# {{ c }}\na: {{ .Values.a }}\n", 2, 4, "a template that was not rendered"],
+  ["a block of another template", "{% if b %}\na: 1\n", 1, 1, "a template that was not rendered"],
+  ["an item without a blank", "a:\n  -b: 1\n    c: 2\n", 2, 3, "this item has no blank after its -"],
+])("is told by its name: %s", (_, text, line, column, message) => {
+  expect(readDocument(text).yamlProblems).toMatchObject([{ line, column, message: expect.stringContaining(message) }]);
+});
+
 const spaces = fc.constantFrom(undefined, 1, 2, 4);
 const mapping = fc.dictionary(fc.string({ unit: "binary" }), fc.jsonValue({ maxDepth: 4, stringUnit: "binary" }));
 
