@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import { listNames, nearestName, onlyNameWith } from "../../model/names.ts";
 import { type Diagnostics, formatPath, type Path, showKey } from "../diagnostics.ts";
-import { unusualIn } from "../files/characters.ts";
+import { template, unusualIn } from "../files/characters.ts";
 import { findOutside } from "./indentation.ts";
 import { nodesAt, type SchemaNode } from "./schema.ts";
 import { exampleOf, fits, placesFor, wrapped } from "./suggestions.ts";
@@ -20,8 +20,8 @@ export function checkForm<Schema extends z.ZodType>(
   diagnostics: Diagnostics,
   base: Path = [],
 ): z.output<Schema> | undefined {
-  // Most files have no `$`.
-  const placeholders = JSON.stringify(value)?.includes("$") ? findPlaceholders(value, base) : [];
+  // Most files have neither. No JSON has two braces side by side.
+  const placeholders = /\$|\{\{/.test(JSON.stringify(value) ?? "") ? findPlaceholders(value, base) : [];
   const parsed = schema.safeParse(value, parsing);
   if (parsed.success && placeholders.length === 0) return parsed.data;
   const issues = parsed.success ? [] : describeIssues(parsed.error.issues, { value, base });
@@ -67,6 +67,7 @@ function findPlaceholders(value: unknown, path: Path = []): FormProblem[] {
 }
 
 function describePlaceholder(text: string, path: Path): FormProblem[] {
+  if (text.includes("{{")) return [{ path, ...template, found: "hidden" }];
   if (path.at(-1) === "env") {
     const [, name] = dollarName.exec(text) ?? [];
     const message = "the name of an environment variable is written without $";
@@ -119,6 +120,25 @@ function isSecretAt(path: Path): boolean {
 /** Whether a node is the source of a secret: only such nodes have a key `env`. */
 function isSource({ properties = {} }: SchemaNode): boolean {
   return properties["env"] !== undefined;
+}
+
+/** Keys, and what other programs call such a setting. */
+const otherNames: Readonly<Record<string, RegExp>> = {
+  bind: /^(host(name)?|port|address|listen)$/,
+  url: /^(host(name)?|port|address)$/,
+  baseUrl: /^(url|host|address|endpoint|upstream)$/,
+  folder: /^(dir|directory|path|files?)$/,
+  dir: /^(folder|directory|path)$/,
+  clientId: /^user(name)?$/,
+  clientSecret: /^password$/,
+};
+
+/** The key that was meant, under the name that other programs have for it, and the fix. */
+function renamed(given: string, holder: Path, keys: readonly string[]) {
+  const meant = keys.find((key) => key === given || otherNames[key]?.test(given));
+  if (meant === undefined) return undefined;
+  const nodes = nodesAt(holder).flatMap(({ properties }) => properties?.[meant] ?? []);
+  return { meant: [...holder, meant], fix: `write ${meant}${like(nodes)}` };
 }
 
 const mostPlaces = 3;
@@ -177,8 +197,12 @@ function wordsOf(issue: Issue, path: Path): Words {
     case "invalid_type":
       return describeType(issue, path);
     case "invalid_key": {
-      const fix = issue.issues[0]?.message ?? seeSchema;
-      return { message: "this name is not allowed here", fix, found: JSON.stringify(path.at(-1)) };
+      const name = String(path.at(-1));
+      const holder = path.slice(0, -1);
+      const keys = nodesAt(holder).flatMap(({ properties = {} }) => Object.keys(properties));
+      const other = renamed(nearestName(name, keys) ?? name, holder, keys);
+      const fix = other?.fix ?? issue.issues[0]?.message ?? seeSchema;
+      return { message: "this name is not allowed here", fix, found: JSON.stringify(name) };
     }
     case "invalid_value":
       return { message: "this value is not known", fix: fixValue(issue) };
@@ -226,8 +250,10 @@ function describeUnknownKey(
   }
   const free = known.filter((name) => !given.includes(name));
   const nearest = nearestName(key, free) ?? onlyNameWith(key, free);
+  const other = renamed(key, holder, free);
   const fault = { path, message: `there is no key ${showKey(key)} here${unusualIn(key)}`, found: "hidden" };
   const [, name = ""] = /^(\w+)[:=]/.exec(key) ?? [];
+  if (other !== undefined) return { ...fault, ...other };
   if (free.includes(name)) return { ...fault, fix: `put a colon and a blank after ${name}` };
   // Another key may begin with this one: `authUrl` with `auth`.
   if (nearest === undefined || key.startsWith(nearest)) {
@@ -313,7 +339,7 @@ const kinds: Readonly<Record<string, string>> = {
 
 /** A setting that is missing, with the schema's example; also used for one that only another setting demands. */
 export function missing(path: Path, kind = "a text"): Words {
-  return { message: `${path.at(-1)} is missing`, fix: `add ${kind}${like(exampleAt(path))}` };
+  return { message: `${path.at(-1)} is missing`, fix: `add ${kind}${like(nodesAt(path))}` };
 }
 
 function exampleAt(path: Path): unknown {
@@ -322,8 +348,10 @@ function exampleAt(path: Path): unknown {
     .find((each) => each !== undefined);
 }
 
-function like(example: unknown): string {
-  return example === undefined ? "" : `, like ${JSON.stringify(example)}`;
+/** An example of each alternative. */
+function like(nodes: readonly SchemaNode[]): string {
+  const examples = nodes.flatMap((node) => JSON.stringify(exampleOf(node)) ?? []);
+  return examples.length === 0 ? "" : `, like ${[...new Set(examples)].join(" or ")}`;
 }
 
 function describeType({ expected, input, message: ways }: IssueOf<"invalid_type">, path: Path): Words {
@@ -336,7 +364,7 @@ function describeType({ expected, input, message: ways }: IssueOf<"invalid_type"
     const isPossible = !isInSecret(path) && nodes.some((node) => fits(node, `${input}`));
     const fix = ways.startsWith("write ")
       ? ways
-      : `write it in quotes${isPossible ? ", digit by digit" : like(exampleAt(path))}`;
+      : `write it in quotes${isPossible ? ", digit by digit" : like(nodesAt(path))}`;
     return { message: "YAML read this as a number", fix };
   }
   if (expected === "number" || expected === "int") {
@@ -354,7 +382,12 @@ function describeType({ expected, input, message: ways }: IssueOf<"invalid_type"
     return { message, fix: `write its settings; possible keys: ${Object.keys(properties).join(", ")}` };
   }
   const own = nodes.map((node) => wrapped(input, node)).find((each) => each !== undefined);
-  const such = path.length === 0 ? ` with ${required.join(", ")}` : like(own ?? exampleAt(path));
+  const such =
+    path.length === 0
+      ? ` with ${required.join(", ")}`
+      : own === undefined
+        ? like(nodesAt(path))
+        : `, like ${JSON.stringify(own)}`;
   return { message, fix: `write ${kind}${such}`, ...found };
 }
 

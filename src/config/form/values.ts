@@ -47,7 +47,8 @@ function faultOfBind(text: string): Read<Bind> {
   const [, scheme, host = "", port] = /^([a-z]+:\/\/)?([A-Za-z0-9.-]*|\[.+\])(?::(\d+))?\/?$/.exec(text) ?? [];
   const [, bare = "", end] = /^([0-9a-f:]*:[0-9a-f:]*):(\d+)$/i.exec(text) ?? [];
   if (isIPv6(bare)) return { message: "an IPv6 address stands in brackets", fix: `write [${bare}]:${end}` };
-  if (scheme !== undefined && port !== undefined) return { message: "this is no URL", fix: `write ${host}:${port}` };
+  if (scheme !== undefined && port !== undefined)
+    return { message: "this is a URL and no address", fix: `write ${host}:${port}` };
   if (/^\d+$/.test(host)) return { message: "there is no host", fix: `write 127.0.0.1:${port ?? host}` };
   if (isBrokenIPv4(host)) {
     return { message: "this is no IPv4 address", fix: "write four numbers up to 255, like 127.0.0.1:7411" };
@@ -87,6 +88,7 @@ export function describeAddress({ origin, path }: Address): string {
 function faultOfUrl(text: string): string {
   const [, scheme, authority = "", rest = ""] = /^([^:/?#]*:\/\/)?([^/?#]*)(.*)$/s.exec(text) ?? [];
   if (/\s/.test(text)) return "the address has a blank in it";
+  if (/^https?:(?!\/\/)[^\d]/i.test(text)) return "the address has not two slashes after its scheme";
   if (scheme === undefined) return "the address has no scheme";
   if (!/^https?:/i.test(scheme)) return "the address has another scheme than http and https";
   if (authority.includes("@")) return "the address has a user or a password in it";

@@ -122,15 +122,13 @@ test.each([true, 5, "x", null, [], {}].map((wrong) => [JSON.stringify(wrong), wr
     for (const place of all) {
       const replaced = (value: unknown) => changed(whole, place, (holder, key) => holder.set(key, value));
       for (const { path, fix } of problemsOf(replaced(wrong))) {
-        const [, example] = /, like (["[{].*)$/.exec(fix) ?? [];
-        if (example === undefined || path !== formatPath(place)) continue;
-        const more = textsOf(replaced(JSON.parse(example)));
-        expect
-          .soft(
-            more.filter((text) => text.startsWith(path)),
-            `${path}: ${fix}`,
-          )
-          .toEqual([]);
+        const [, examples] = /, like (["[{].*)$/.exec(fix) ?? [];
+        if (examples === undefined || path !== formatPath(place)) continue;
+        for (const example of examples.split(" or ")) {
+          const more = textsOf(replaced(JSON.parse(example)));
+          const own = more.filter((text) => text.startsWith(path));
+          expect.soft(own, `${path}: ${fix}`).toEqual([]);
+        }
       }
     }
   },
@@ -224,6 +222,7 @@ test("a key belongs to each of several environments", () => {
   expect(problemsOf(document).find(({ path }) => path === "authUrl")?.fix).toContain(fix);
 });
 
+const sites = site.slice(0, -1);
 const set: Path = [...site, "credentials"];
 
 test.each<[path: Path, value: unknown, said: string, at?: Path]>([
@@ -235,6 +234,13 @@ test.each<[path: Path, value: unknown, said: string, at?: Path]>([
     [...set, 0, "folder"],
   ],
   [[...set, 0], { name: "blue", clientId: "x", secret: {} }, "did you mean clientSecret?", [...set, 0, "secret"]],
+  [["admin"], { host: "::1" }, 'no key host here; write bind, like "127.0.0.1:7412"', ["admin", "host"]],
+  [["redis"], { port: 6379 }, 'no key port here; write url, like "rediss://cache:6379"', ["redis", "port"]],
+  [[...set, 0], { name: "a", clientId: "x", password: {} }, "write clientSecret, like", [...set, 0, "password"]],
+  [sites, "sites.d", 'or {"folder":"sites.d"}'],
+  [sites, { dir: "a" }, 'not allowed here; write folder, like "sites.d"', [...sites, "dir"]],
+  [sites, { folders: "a" }, "write folder, like", [...sites, "folders"]],
+  [["admin", "bind"], "{{ .Values.bind }}", "a template that was not rendered; render it first"],
   [[...set, 0], { dir: "blue" }, 'name is missing; add a text, like "blue"', [...set, 0, "name"]],
   [[...set, 1, "clientId"], 12345, "read this as a number; write it in quotes, digit by digit"],
   [[...set, 1, "clientSecret"], { file: "a", env: "B" }, "does not go with", [...set, 1, "clientSecret", "env"]],
