@@ -184,6 +184,7 @@ test.each<[path: Path, value: unknown, fix: string]>([
     "it belongs at environments.sandbox.baseUrl, in place of what is there, or remove",
   ],
   [["name"], "x", "remove it; possible keys"],
+  [["constructor"], "x", "remove it; possible keys"],
   [[...site, "credentials", 1, "password"], { file: "x" }, "remove it; possible keys"],
   [["environments", "sandbox", "timeouts"], { token: "9s" }, "it belongs at timeouts, merged with what is there, or"],
   [["environments", "sandbox", "level"], "info", "it belongs at log.level, in place of what is there, or remove it"],
