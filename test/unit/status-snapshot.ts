@@ -30,6 +30,7 @@ const idle = {
   failingSites: [],
   lastFailedAt: undefined,
   succeededSince: 0,
+  othersSince: 0,
   failedInRow: 0,
   notJson: [],
 };
@@ -72,6 +73,7 @@ export const quietNight: StatusSnapshot = {
         failingSites: [],
         lastFailedAt: undefined,
         succeededSince: 48_112,
+        othersSince: 0,
         failedInRow: 0,
         notJson: [],
         steps: stepsOf((index) => ({ succeeded: 37 + ((index * 7) % 13), mistaken: 0, failed: 0, unknown: 0 })),

@@ -259,6 +259,20 @@ describe("the status model", () => {
     expect(await recent()).toMatchObject({ lastFailedAt, succeededSince: 12 });
   });
 
+  it("counts the successes of all sites that had failed, those of the last one apart", async () => {
+    const { model } = openModel(environment("sandbox", site("S1", "a"), site("S2", "b"), site("S3", "c")));
+    const report = (status: number, ...sites: readonly string[]) => {
+      for (const site of sites) model.report(finished({ site, status }));
+    };
+    report(503, "S1", "S2", "S1");
+    report(200, "S2", "S3", "S1", "S2", "S1", "S1");
+    const recent = async () => (await model.view()).environments[0]?.recent;
+    expect(await recent()).toMatchObject({ succeededSince: 3, othersSince: 2 });
+    report(503, "S3");
+    report(200, "S1", "S3");
+    expect(await recent()).toMatchObject({ succeededSince: 1, othersSince: 0 });
+  });
+
   it("takes successes of another site, and mistakes of callers, for no sign that a failure is over or goes on", async () => {
     const { model, clock } = openModel(environment("sandbox", site("S1", "a"), site("S2", "b")));
     const recent = async () => (await model.view()).environments[0]?.recent;

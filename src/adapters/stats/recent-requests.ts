@@ -183,6 +183,9 @@ export class RecentRequests {
   readonly #steps = new Map<number, Step>();
   #lastFailed: { readonly site: string | undefined; readonly atMs: number } | undefined;
   #succeededSince = 0;
+  #othersSince = 0;
+  /** The sites whose failures no success had ended before the last failure. */
+  readonly #failedSites = new Set<string>();
   #failedInRow = 0;
 
   /**
@@ -196,11 +199,15 @@ export class RecentRequests {
     durations[bucket] = (durations[bucket] ?? 0) + 1;
     if (isFailure(end)) {
       this.#failedInRow = this.#succeededSince === 0 ? this.#failedInRow + 1 : 1;
+      if (this.#succeededSince >= overAfterSuccesses) this.#failedSites.clear();
+      this.#failedSites.add(end.site);
       this.#lastFailed = { site: siteToSucceed(end.what, end.site), atMs: nowMs };
       this.#succeededSince = 0;
+      this.#othersSince = 0;
     } else if (end.fate === "succeeded" && end.contentType === undefined) {
       const site = this.#lastFailed?.site;
       if (site === undefined || site === end.site) this.#succeededSince += 1;
+      else if (this.#failedSites.has(end.site)) this.#othersSince += 1;
     }
   }
 
@@ -226,6 +233,8 @@ export class RecentRequests {
       lastFailedMs: this.#lastFailed?.atMs,
       /** How many have succeeded since the last failure, of its site if that is known. */
       succeededSince: this.#succeededSince,
+      /** The same of the other sites that had failed. */
+      othersSince: this.#othersSince,
       /** How many failed without a success between them, up to the last failure. */
       failedInRow: this.#failedInRow,
       notJson: countTypes(ends.flat()),

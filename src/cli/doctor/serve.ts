@@ -78,7 +78,8 @@ interface Recent {
   readonly recent: Pick<
     EnvironmentStatus["recent"],
     "seconds" | "requests" | "failures" | "lastFailedAt" | "succeededSince" | "notJson"
-  >;
+  > &
+    Partial<Pick<EnvironmentStatus["recent"], "othersSince">>;
 }
 
 type OfRequests = Recent & Pick<EnvironmentStatus, "name" | "sites" | "tokenOutages">;
@@ -134,8 +135,14 @@ function readStatus(text: string): Status | undefined {
   try {
     const { environments, callbacks = [], droppedLogLines = 0, at }: Status = JSON.parse(text);
     const isKnown = [...environments, ...callbacks].every(({ recent }) => {
-      const { seconds, requests, failures, succeededSince = 0, notJson = [] } = recent;
-      const counts = [seconds, requests, succeededSince, ...[...failures, ...notJson].map(({ count }) => count)];
+      const { seconds, requests, failures, succeededSince = 0, othersSince = 0, notJson = [] } = recent;
+      const counts = [
+        seconds,
+        requests,
+        succeededSince,
+        othersSince,
+        ...[...failures, ...notJson].map(({ count }) => count),
+      ];
       const words = [
         ...failures.flatMap(({ what, cause = "", server = "", site = "" }) => [what, cause, server, site]),
         ...notJson.map(({ contentType }) => contentType),
@@ -170,7 +177,9 @@ const isDone = (step: string | undefined) => step?.startsWith(nothing) === true;
 
 /** @param fixOf of a kind of failure, or of an answer that is not JSON */
 function evaluate(
-  { recent: { seconds, requests, failures: kinds, lastFailedAt, succeededSince = 0, notJson = [] } }: Recent,
+  {
+    recent: { seconds, requests, failures: kinds, lastFailedAt, succeededSince = 0, othersSince = 0, notJson = [] },
+  }: Recent,
   now: string,
   what: "request" | "callback",
   fixOf: (end: End) => Fix,
@@ -203,7 +212,7 @@ function evaluate(
   const detail =
     `${failed} of ${counts.requests} ${what}s of ${lately} failed: ${listEnds(failing)}` +
     (Number.isFinite(agoMs) ? `; the last ${formatSpan(agoMs)} ago` : "") +
-    (succeededSince > 0 ? `; the ${succeededSince} since then succeeded` : "") +
+    (succeededSince > 0 ? `; the ${succeededSince + othersSince} since then succeeded` : "") +
     (strange !== undefined ? `; ${strange}` : isOver ? "; it seems to be over" : "") +
     (mistakes > 0 ? `; ${mistakes} more ${were}` : "");
   const wait = mayBeOver ? "it is over after a minute without a failure; if it fails again, " : "";

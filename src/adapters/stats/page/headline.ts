@@ -40,10 +40,10 @@ ${chart(what, what === "request" ? environments : callbacks)}</section>
 
 /** Whether it is over. Of several: `sandbox: 20 of 600 requests failed, the last 40 s ago; the 12 since then succeeded.` */
 function showLast(recent: Recent, isOneOfSeveral: boolean, now: string): string {
-  const { name, failed, lastFailedAt, succeededSince } = recent;
+  const { name, failed, lastFailedAt, succeededSince, othersSince } = recent;
   const share = `${name}: ${showFailed(recent)} failed`;
   if (failed === 0 || lastFailedAt === undefined) return isOneOfSeveral ? `${share}. ` : "";
-  const since = succeededSince === 0 ? "" : `; the ${showCount(succeededSince)} since then succeeded`;
+  const since = succeededSince === 0 ? "" : `; the ${showCount(succeededSince + othersSince)} since then succeeded`;
   const last = isOneOfSeveral ? `${share}, the last` : "The last one failed";
   return `${last} ${describeAge(lastFailedAt, now)}${since}. `;
 }

@@ -78,7 +78,7 @@ export const refusedConfiguration = "a new configuration was refused";
 
 /** What has come since the last failure, while it is too early to say that it is over. */
 function describeSuccesses(named: readonly Recent[]): string {
-  const count = sumOf(named, ({ succeededSince }) => succeededSince);
+  const count = sumOf(named, ({ succeededSince, othersSince }) => succeededSince + othersSince);
   if (named.some(({ succeededSince }) => succeededSince === 0)) return "";
   return `; the last ${count === 1 ? "one" : showCount(count)} succeeded`;
 }
@@ -129,6 +129,7 @@ export interface Recent extends Counts {
   readonly failingSites: readonly FailingSite[];
   readonly lastFailedAt: string | undefined;
   readonly succeededSince: number;
+  readonly othersSince: number;
   readonly failedInRow: number;
   readonly notJson: EnvironmentStatus["recent"]["notJson"];
 }
