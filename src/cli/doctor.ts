@@ -32,9 +32,9 @@ import {
 import { checkCallers, checkConfig } from "./doctor/config.ts";
 import { boundLookUps, checkCallbacks, checkEnvironments, checkTracing } from "./doctor/peers.ts";
 import { checkRedis } from "./doctor/redis.ts";
-import { checkServe } from "./doctor/serve.ts";
+import { checkFormer, checkServe } from "./doctor/serve.ts";
 import { checkEncryptionKeys, tokenSample } from "./doctor/token.ts";
-import { loadOrRefuse } from "./load-or-refuse.ts";
+import { refusalOf } from "./load-or-refuse.ts";
 import { type OneRequest, pickEnvironment, problemOf, serveOne } from "./serve-one.ts";
 import { escapeControls, paint, print, printJson } from "./terminal.ts";
 
@@ -92,9 +92,17 @@ Exit code 0: nothing failed. 1: something did. 2: the configuration is refused.
 
 async function doctor(options: Options): Promise<void> {
   const { config: file, token: withToken, allTokens = false, json = false } = options;
-  const loaded = json ? await loadConfig(file) : await loadOrRefuse(file, undefined, unchecked);
+  const clock = systemClock;
+  const deadlineMs = clock.nowMs() + runMs;
+  const loaded = await loadConfig(file);
   if (loaded.kind === "refused") {
-    printJson({ ok: false, problems: loaded.problems });
+    const checks = (await checkFormer(file, { clock, deadlineMs })).map((check) => withLinks(check));
+    if (!json) {
+      const width = Math.max(...checks.map(({ environment = "" }) => environment.length));
+      for (const check of checks) print(formatCheck(check, width));
+      throw refusalOf(file, loaded, checks.length === 0 ? unchecked : former);
+    }
+    printJson({ ok: false, problems: loaded.problems, checks });
     process.exitCode = exitCodes.usage;
     return;
   }
@@ -106,16 +114,15 @@ async function doctor(options: Options): Promise<void> {
     ...loaded,
     withToken,
     allTokens,
-    clock: systemClock,
-    deadlineMs: systemClock.nowMs() + runMs,
+    clock,
+    deadlineMs,
     chosen,
   };
   const environmentWidth = Math.max(...[...config.environments.keys()].map((name) => name.length));
   const checks: Check[] = [];
   const sum: Record<Verdict, number> = { ok: 0, warn: 0, fail: 0, skipped: 0 };
   for await (const found of runChecks(run)) {
-    const { fix } = found;
-    const check = fix === undefined ? found : { ...found, fix: withAddresses(fix, config.docsUrl) };
+    const check = withLinks(found, config.docsUrl);
     checks.push(check);
     sum[check.verdict] += 1;
     if (!json) print(formatCheck(check, environmentWidth));
@@ -136,8 +143,13 @@ async function doctor(options: Options): Promise<void> {
   systemClock.after(0, () => process.exit());
 }
 
+function withLinks(check: Check, docsUrl?: string): Check {
+  return check.fix === undefined ? check : { ...check, fix: withAddresses(check.fix, docsUrl) };
+}
+
 const unchecked =
   "nothing was checked. A serve that runs keeps its former configuration: its status page has what its requests get now";
+const former = "nothing else was checked. The lines above are of the serve that runs, with its former configuration";
 
 /** In the order of the report: a check comes after the checks that it depends on. */
 const probes: readonly ((run: OpenRun) => readonly (Check | Promise<Check>)[] | Promise<readonly Check[]>)[] = [

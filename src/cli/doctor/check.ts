@@ -89,7 +89,7 @@ export function toCheck(about: Subject, result: CheckResult, tookMs = 0): Check 
 export const runMs = 28_000;
 
 /** The limit, or the rest of the run if that is less. */
-export function boundMs({ deadlineMs, clock }: Run, limitMs: number): number {
+export function boundMs({ deadlineMs, clock }: Pick<Run, "deadlineMs" | "clock">, limitMs: number): number {
   return Math.min(limitMs, deadlineMs - clock.nowMs());
 }
 

@@ -7,6 +7,8 @@ import {
 } from "../../adapters/stats/recent-requests.ts";
 import type { CallbackStatus, EnvironmentStatus } from "../../adapters/stats/stats.ts";
 import { sumOf } from "../../adapters/stats/sums.ts";
+import { readAtOnce } from "../../config/files/file-system.ts";
+import { bindForm } from "../../config/form/values.ts";
 import { formatSpan } from "../../model/clock.ts";
 import { applicationOf, explainConnectFailure, type Peer, serviceOf } from "../../model/connect-failure.ts";
 import { sectionOn } from "../../model/documents.ts";
@@ -82,47 +84,74 @@ interface Recent {
     Partial<Pick<EnvironmentStatus["recent"], "othersSince">>;
 }
 
-type OfRequests = Recent & Pick<EnvironmentStatus, "name" | "sites" | "tokenOutages">;
+type OfRequests = Recent & Pick<EnvironmentStatus, "name" | "baseUrl" | "sites" | "tokenOutages">;
 
 /** What is read of `/status`. */
 interface Status {
   readonly environments: readonly OfRequests[];
-  readonly callbacks: readonly (Recent & Pick<CallbackStatus, "environment" | "listener">)[];
+  readonly callbacks: readonly (Recent & Pick<CallbackStatus, "environment" | "listener" | "application">)[];
   readonly droppedLogLines: number;
   /** ISO 8601. */
   readonly at: string;
 }
 
-/** What the requests and callbacks of each environment got in the last minutes, by the status port of the running `serve`. */
-async function checkRecent(bind: Bind, run: OpenRun): Promise<Check[]> {
+/**
+ * The same by the status port alone, if the text of a refused configuration tells where that is: YAML may be what is wrong with
+ * it. Empty if no `serve` answers there.
+ */
+export async function checkFormer(file: string, run: Pick<Run, "clock" | "deadlineMs">): Promise<readonly Check[]> {
+  const text = await readAtOnce(file).then(
+    ({ bytes }) => bytes.toString(),
+    () => "",
+  );
+  const [, written = ""] = /^\s*"?status"?:\s*\{?\s*"?bind"?:\s*["']?([^"'\s},]+)/m.exec(text) ?? [];
+  const bind = bindForm.read(written);
+  const checks = "fix" in bind ? [] : await checkRecent(bind.value, { ...run, done: [] });
+  return checks.some(({ verdict }) => verdict !== "skipped") ? checks : [];
+}
+
+/**
+ * What the requests and callbacks of each environment got in the last minutes, by the status port of the running `serve`.
+ * @param run without a configuration: the addresses are those of `serve`
+ */
+async function checkRecent(
+  bind: Bind,
+  run: Pick<OpenRun, "clock" | "deadlineMs" | "done"> & Partial<Run>,
+): Promise<Check[]> {
   const about = { topic: "serve", subject: `status ${describeBind(bind)}` };
   if (bind.kind === "tcp" && bind.port === 0) return [];
   const page = await askAdmin(bind, "/status", boundMs(run, longestAnswerMs), run.clock);
   const read = typeof page === "string" ? undefined : readStatus(page.text);
   if (read === undefined) return [toCheck(about, skip("no serve answers there, so what requests got is not known"))];
   const { environments, callbacks, droppedLogLines, at } = read;
-  const ofRequests = [...run.config.environments.values()].flatMap(({ name: environment, baseUrl }) => {
-    const known = environments.find(({ name }) => name === environment);
-    const service = serviceOf(environment, baseUrl.origin);
-    return known === undefined
-      ? []
-      : [
-          toCheck(
-            { ...about, environment },
-            evaluate(known, at, "request", (end) => fixEnd(end, known, at, service, run.done)),
-          ),
-        ];
+  const { config, done } = run;
+  const ofRequests = environments.flatMap((known) => {
+    const { name, baseUrl } = known;
+    const origin = config === undefined ? originOf(baseUrl) : config.environments.get(name)?.baseUrl.origin;
+    if (origin === undefined) return [];
+    const service = serviceOf(printable(name), origin);
+    const found = evaluate(known, at, "request", (end) => fixEnd(end, known, at, service, done));
+    return [toCheck({ ...about, environment: printable(name) }, found)];
   });
-  const ofCallbacks = run.config.callbacks.flatMap(({ bind, environment, application: { url } }, index) => {
-    const listener = describeBind(bind);
+  const listeners =
+    config?.callbacks.map(({ bind, environment, application: { url } }) => {
+      return { listener: describeBind(bind), environment, application: url.origin };
+    }) ?? callbacks;
+  const ofCallbacks = listeners.flatMap(({ listener, environment, application }, index) => {
     const known = callbacks.find((each) => each.listener === listener && each.environment === environment);
-    if (known === undefined) return [];
+    const origin = originOf(application);
+    if (known === undefined || origin === undefined) return [];
+    const peer = applicationOf(origin, `callbacks[${index}].application`);
     const subject = `callbacks at ${listener}`;
-    const application = applicationOf(url.origin, `callbacks[${index}].application`);
-    const found = evaluateCallbacks(known, at, application, run.done);
-    return [toCheck({ ...about, subject, environment }, found)];
+    return [
+      toCheck({ ...about, subject, environment: printable(environment) }, evaluateCallbacks(known, at, peer, done)),
+    ];
   });
   return [...ofRequests, ...ofCallbacks, ...(droppedLogLines > 0 ? [toCheck(about, lostLines(droppedLogLines))] : [])];
+}
+
+function originOf(url: string): string | undefined {
+  return URL.canParse(url) ? new URL(url).origin : undefined;
 }
 
 function lostLines(count: number): CheckResult {

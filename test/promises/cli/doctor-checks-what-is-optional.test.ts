@@ -8,7 +8,15 @@ import { freePort } from "../../../testkit/free-port.ts";
 import { listen } from "../../../testkit/listen.ts";
 import { rawAnswer, startRawUpstream } from "../../../testkit/raw-upstream.ts";
 import { startServe } from "../../../testkit/run-program.ts";
-import { blueSites, configureDoctor, type Diagnosis, diagnose, keyedSite, sitesWith } from "./doctor-runs.ts";
+import {
+  blueSites,
+  configureDoctor,
+  type Diagnosis,
+  diagnose,
+  keyedSite,
+  runDoctor,
+  sitesWith,
+} from "./doctor-runs.ts";
 
 // The doctor's report on callers and their signatures, pass-through routes, the application for callbacks, the collector for
 // spans, and the running `serve`.
@@ -389,6 +397,26 @@ describe("on what the requests of the running serve got", () => {
   });
 
   /** Examines a configuration whose status port has a program that answers so. */
+  it.each([
+    ["an unknown key", "operationz: 1"],
+    ["malformed YAML", "drain: { min: [ }"],
+  ])("asks the serve that runs, if the file is refused for %s", async (_, more) => {
+    const recent = { seconds: 300, requests: 4, failures: [{ by: "service", what: "503", count: 3 }] };
+    const environments = [{ name: "sandbox", baseUrl: "https://api.example/json-api", recent }];
+    const answer = rawAnswer(200, JSON.stringify({ environments }));
+    const { port } = await startRawUpstream({ answer: (_, socket) => void socket.write(answer) });
+    const { file, folder, statusPort } = await configureDoctor();
+    const moved = readFileSync(file, "utf8").replace(`:${statusPort}"`, `:${port}"`);
+    const refused = folder.write("refused.yaml", `${moved}\n${more}\n`);
+    const { exitCode, stdout, stderr } = await runDoctor(["--config", refused]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining("nothing else was checked.") });
+    expect(stdout).toMatch(
+      /^fail {2}serve .* sandbox .*: 3 of 4 requests of the last 5 min failed: 503 .*\n {6}fix: see/,
+    );
+    const programs = await runDoctor(["--config", refused, "--json"]);
+    expect(JSON.parse(programs.stdout)).toMatchObject({ ok: false, checks: [{ topic: "serve", verdict: "fail" }] });
+  });
+
   async function diagnoseAt(answer: string, parts: Parts = {}) {
     const { file, folder, statusPort } = await configureDoctor(parts);
     const { port } = await startRawUpstream({ answer: (_, socket) => void (answer && socket.write(answer)) });
