@@ -9,7 +9,7 @@ import { type CheckResult, fail, skip } from "./doctor/check.ts";
 export function reportBackoff({ status, remainingMs }: EndpointPause, asked: Asked): CheckResult {
   const { detail, fix } = explainNoToken({ status }, asked, "operator");
   return fail(
-    `a replica reports: ${detail}, and it gets no request for another ${formatSpan(Math.max(remainingMs, 1_000))}`,
+    `a replica reports: ${detail}, and it is asked again by itself in ${formatSpan(Math.max(remainingMs, 1_000))}`,
     fix,
   );
 }

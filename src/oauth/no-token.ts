@@ -54,7 +54,7 @@ export function explainNoToken(failure: Failure, asked: Asked, reader: Reader): 
       return because(`${place} gets too many token requests`, fix);
     }
   }
-  if (status >= 500) return because(`${place} is in trouble`, "that is its owner's to fix");
+  if (status >= 500) return because(`${place} is in trouble`, "wait; if it lasts, that is its owner's to fix");
   const meaning = isOwnServer
     ? "token requests go to {authUrl}/oauth/token"
     : "it is the whole address of the token endpoint";

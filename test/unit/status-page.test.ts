@@ -373,7 +373,7 @@ describe("the status page", () => {
 
   it("advises no mend of what works now, and keeps why it failed", () => {
     const kinds = [
-      { by: "service", what: "404", count: 4 },
+      { by: "service", what: "404", operation: "create_order", count: 4 },
       {
         by: "countersign",
         what: "credentials_refused",
@@ -396,12 +396,34 @@ describe("the status page", () => {
     };
     expect(linesAfter(0)).toContain("it does not know the path; correct the path in environments.production.baseUrl.");
     const after = linesAfter(8);
-    expect(after).toContain("https://api.example/json-api: it does not know the path. what to do");
+    expect(after).toContain("At that time: https://api.example/json-api: it does not know the path. what to do");
+    expect(linesAfter(0)).toContain("production. At that time: https://login.example refuses the set (401). Tokens");
     expect(after).toContain(
-      "3 × credentials_refused in production. https://login.example refuses the set (401). Tokens are issued again.",
+      "3 × credentials_refused in production. At that time: https://login.example refuses the set (401). Tokens are issued again.",
     );
     expect(after).toContain(
-      "2 × once_unavailable in production. redis://cache:6379: connections are refused (ECONNREFUSED). It is back.",
+      "2 × once_unavailable in production. At that time: redis://cache:6379: connections are refused (ECONNREFUSED). Redis is back.",
+    );
+  });
+
+  it("tells a cause that environments share once", () => {
+    const [environment = expect.unreachable()] = quietNight.environments;
+    const reason = "redis://cache:6379: connections are refused (ECONNREFUSED)";
+    const kind = { by: "countersign", what: "once_unavailable", cause: "Redis", reason, count: 3 } as const;
+    const recent = {
+      ...environment.recent,
+      requests: 6,
+      failures: [kind],
+      lastFailedAt: ago(9_000),
+      succeededSince: 0,
+    };
+    const environments = ["sandbox", "production"].map((name) => ({ ...environment, name, recent }));
+    const { html: page } = renderPage({ ...quietNight, environments });
+    const lines = page.slice(page.indexOf('id="headline"'), page.indexOf('id="requests"')).replace(/<[^>]*>/g, "");
+    expect(lines).toContain("3 × once_unavailable in sandbox; 3 × once_unavailable in production. redis://cache:6379:");
+    expect(lines.split(reason)).toHaveLength(2);
+    expect(lines).toContain(
+      "sandbox: the last one failed 9 s ago. production: 3 of 6 requests failed, the last 9 s ago.",
     );
   });
 
@@ -651,7 +673,7 @@ describe("the status page", () => {
     const over = withRecent(quietNight, {
       failures: [{ by: "countersign", what: "token_unavailable", cause: "HTTP 503", count: 20 }],
     });
-    expect(renderPage(over).html).toContain("</strong> in production. Authorization server: HTTP 503. Tokens are <a");
+    expect(renderPage(over).html).toContain("</strong> in production. At that time: Authorization server: HTTP 503. Tokens are <a");
     for (const badge of ['<span class="badge active">in use</span>', "stands by"]) expect(page).not.toContain(badge);
     expect(renderPage(quietNight).html).toContain('<span class="badge active">in use</span>');
   });

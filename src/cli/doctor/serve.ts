@@ -79,9 +79,8 @@ async function askServe(run: Run): Promise<CheckResult> {
 interface Recent {
   readonly recent: Pick<
     EnvironmentStatus["recent"],
-    "seconds" | "requests" | "failures" | "lastFailedAt" | "succeededSince" | "notJson"
-  > &
-    Partial<Pick<EnvironmentStatus["recent"], "othersSince">>;
+    "seconds" | "requests" | "failures" | "lastFailedAt" | "succeededSince" | "othersSince" | "notJson"
+  >;
 }
 
 type OfRequests = Recent & Pick<EnvironmentStatus, "name" | "baseUrl" | "sites" | "tokenOutages">;
@@ -100,58 +99,41 @@ interface Status {
  * it. Empty if no `serve` answers there.
  */
 export async function checkFormer(file: string, run: Pick<Run, "clock" | "deadlineMs">): Promise<readonly Check[]> {
-  const text = await readAtOnce(file).then(
-    ({ bytes }) => bytes.toString(),
-    () => "",
-  );
+  const { bytes = "" } = await readAtOnce(file).catch(() => ({ bytes: "" }));
+  const text = bytes.toString();
   const [, written = ""] = /^\s*"?status"?:\s*\{?\s*"?bind"?:\s*["']?([^"'\s},]+)/m.exec(text) ?? [];
   const bind = bindForm.read(written);
   const checks = "fix" in bind ? [] : await checkRecent(bind.value, { ...run, done: [] });
   return checks.some(({ verdict }) => verdict !== "skipped") ? checks : [];
 }
 
-/**
- * What the requests and callbacks of each environment got in the last minutes, by the status port of the running `serve`.
- * @param run without a configuration: the addresses are those of `serve`
- */
-async function checkRecent(
-  bind: Bind,
-  run: Pick<OpenRun, "clock" | "deadlineMs" | "done"> & Partial<Run>,
-): Promise<Check[]> {
+/** What the requests and callbacks of each environment got in the last minutes, by the status port of the running `serve`. */
+async function checkRecent(bind: Bind, run: Pick<OpenRun, "clock" | "deadlineMs" | "done">): Promise<Check[]> {
   const about = { topic: "serve", subject: `status ${describeBind(bind)}` };
   if (bind.kind === "tcp" && bind.port === 0) return [];
   const page = await askAdmin(bind, "/status", boundMs(run, longestAnswerMs), run.clock);
   const read = typeof page === "string" ? undefined : readStatus(page.text);
   if (read === undefined) return [toCheck(about, skip("no serve answers there, so what requests got is not known"))];
   const { environments, callbacks, droppedLogLines, at } = read;
-  const { config, done } = run;
-  const ofRequests = environments.flatMap((known) => {
-    const { name, baseUrl } = known;
-    const origin = config === undefined ? originOf(baseUrl) : config.environments.get(name)?.baseUrl.origin;
-    if (origin === undefined) return [];
-    const service = serviceOf(printable(name), origin);
-    const found = evaluate(known, at, "request", (end) => fixEnd(end, known, at, service, done));
-    return [toCheck({ ...about, environment: printable(name) }, found)];
+  const ofRequests = environments.map((known) => {
+    const environment = printable(known.name);
+    const service = serviceOf(environment, originOf(known.baseUrl));
+    const found = evaluate(known, at, "request", (end) => fixEnd(end, known, at, service, run.done));
+    return toCheck({ ...about, environment }, found);
   });
-  const listeners =
-    config?.callbacks.map(({ bind, environment, application: { url } }) => {
-      return { listener: describeBind(bind), environment, application: url.origin };
-    }) ?? callbacks;
-  const ofCallbacks = listeners.flatMap(({ listener, environment, application }, index) => {
-    const known = callbacks.find((each) => each.listener === listener && each.environment === environment);
-    const origin = originOf(application);
-    if (known === undefined || origin === undefined) return [];
-    const peer = applicationOf(origin, `callbacks[${index}].application`);
-    const subject = `callbacks at ${listener}`;
-    return [
-      toCheck({ ...about, subject, environment: printable(environment) }, evaluateCallbacks(known, at, peer, done)),
-    ];
+  const ofCallbacks = callbacks.map((known, index) => {
+    const application = applicationOf(originOf(known.application), `callbacks[${index}].application`);
+    const found = evaluateCallbacks(known, at, application, run.done);
+    return toCheck(
+      { ...about, subject: `callbacks at ${known.listener}`, environment: printable(known.environment) },
+      found,
+    );
   });
   return [...ofRequests, ...ofCallbacks, ...(droppedLogLines > 0 ? [toCheck(about, lostLines(droppedLogLines))] : [])];
 }
 
-function originOf(url: string): string | undefined {
-  return URL.canParse(url) ? new URL(url).origin : undefined;
+function originOf(url = ""): string {
+  return URL.canParse(url) ? new URL(url).origin : url;
 }
 
 function lostLines(count: number): CheckResult {
@@ -165,20 +147,19 @@ function readStatus(text: string): Status | undefined {
     const { environments, callbacks = [], droppedLogLines = 0, at }: Status = JSON.parse(text);
     const isKnown = [...environments, ...callbacks].every(({ recent }) => {
       const { seconds, requests, failures, succeededSince = 0, othersSince = 0, notJson = [] } = recent;
-      const counts = [
-        seconds,
-        requests,
-        succeededSince,
-        othersSince,
-        ...[...failures, ...notJson].map(({ count }) => count),
-      ];
+      const since = succeededSince + othersSince;
+      const counts = [seconds, requests, since, ...[...failures, ...notJson].map(({ count }) => count)];
       const words = [
         ...failures.flatMap(({ what, cause = "", server = "", site = "" }) => [what, cause, server, site]),
         ...notJson.map(({ contentType }) => contentType),
       ];
       return counts.every(Number.isFinite) && words.every((word) => typeof word === "string");
     });
-    return isKnown && Number.isFinite(droppedLogLines) ? { environments, callbacks, droppedLogLines, at } : undefined;
+    const names = [...environments.map(({ name }) => name), ...callbacks.map(({ environment }) => environment)];
+    const isNamed = names.every((name) => typeof name === "string");
+    return isKnown && isNamed && Number.isFinite(droppedLogLines)
+      ? { environments, callbacks, droppedLogLines, at }
+      : undefined;
   } catch {
     return undefined;
   }
@@ -236,7 +217,7 @@ function evaluate(
   const broken = fixes.find(([step]) => step?.startsWith(seeLines));
   const [step, see] = broken ?? fixes.find(([step]) => !isDone(step)) ?? fixOf(first);
   const isOver = broken === undefined && seemsOver(lastFailedAt, succeededSince, now);
-  const mayBeOver = broken === undefined && succeededSince >= overAfterSuccesses && !isDone(step);
+  const mayBeOver = broken === undefined && succeededSince >= overAfterSuccesses;
   const agoMs = Date.parse(now) - Date.parse(lastFailedAt ?? "");
   const detail =
     `${failed} of ${counts.requests} ${what}s of ${lately} failed: ${listEnds(failing)}` +
@@ -244,9 +225,10 @@ function evaluate(
     (succeededSince > 0 ? `; the ${succeededSince + othersSince} since then succeeded` : "") +
     (strange !== undefined ? `; ${strange}` : isOver ? "; it seems to be over" : "") +
     (mistakes > 0 ? `; ${mistakes} more ${were}` : "");
-  const wait = mayBeOver ? "it is over after a minute without a failure; if it fails again, " : "";
+  const wait = mayBeOver && !isDone(step) ? "it is over after a minute without a failure; if it fails again, " : "";
   const fix = isOver ? toText(strangeFix ?? [nothing, see]) : `${wait}${toText([step, see])}`;
-  return (!isOver && isMoreThanChance(counts) ? fail : warn)(detail, fix);
+  const isFailing = !isOver && !(mayBeOver && isDone(step)) && isMoreThanChance(counts);
+  return (isFailing ? fail : warn)(detail, fix);
 }
 
 const countOf = ({ count }: { readonly count: number }) => count;

@@ -244,8 +244,8 @@ it.each([
   expect(repeated).toEqual(times === 2 ? [...new Set(failures)] : []);
 });
 
-it("never says that the authorization server gets no request for another 0 s", () => {
+it("never says that the authorization server is asked again in 0 s", () => {
   const asked = { set: { label: "S1/blue" }, tokenUrl: new URL("https://auth.example/token") };
   const { detail } = reportBackoff({ status: 429, remainingMs: 40 } as never, asked as never);
-  expect(detail).toMatch(/gets no request for another 1 s$/);
+  expect(detail).toMatch(/is asked again by itself in 1 s$/);
 });

@@ -22,7 +22,7 @@ it.each([
   {
     what: "500",
     fault: { kind: "answer", status: 500 },
-    says: /: http:\S+ is in trouble \(500\) \| that is its owner's to fix$/,
+    says: /: http:\S+ is in trouble \(500\) \| wait; if it lasts, that is its owner's to fix$/,
   },
   {
     what: "a redirect",
@@ -100,7 +100,7 @@ it("shares the token that it requests, requests none if one is shared, and respe
   const fourth = await diagnose(file);
   expect(fourth.of("token")).toEqual([
     expect.stringMatching(
-      /^fail S1\/blue: a replica reports: .* too many token requests \(429\), .* for another \d+ min \| wait/,
+      /^fail S1\/blue: a replica reports: .* too many token requests \(429\), and it is asked again by itself in \d+ min \| wait/,
     ),
   ]);
   // Its answer was a web page, or a redirect: the fix is that of an answer to this run.
@@ -110,7 +110,7 @@ it("shares the token that it requests, requests none if one is shared, and respe
       /answers, but not with a token \(200\), and .* \| see what is at \S+: \S+\.authUrl may lead to something else/,
     ],
     [302, /is no token endpoint \(302\), and .* \| correct environments\.sandbox\.authUrl: /],
-    [500, /is in trouble \(500\), and .* \| that is its owner's to fix$/],
+    [500, /is in trouble \(500\), and .* \| wait; if it lasts, that is its owner's to fix$/],
   ] as const) {
     await redis.command("SET", endpoint, `failing ${status} 1 3600000`, "PX", 3_660_000);
     expect((await diagnose(file)).of("token")).toEqual([

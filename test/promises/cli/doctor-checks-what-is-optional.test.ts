@@ -339,6 +339,11 @@ describe("on what the requests of the running serve got", () => {
       /^fail .*: upstream_unreachable \(ENOTFOUND, https:\/\/old\.example\) \| nothing, .*: environments\.sandbox\.baseUrl does not name https:\/\/old\.example any more; see docs/,
     ],
     [
+      "a former address as a warning, once requests succeed",
+      { failures: [ofFormer], succeededSince: 2 },
+      /^warn .*; the 2 since then succeeded \| nothing, unless it fails again: /,
+    ],
+    [
       "what to do about another failure than that of a former address",
       { failures: [ofFormer, { by: "service", what: "429", count: 1 }] },
       /^fail .* \| send fewer/,

@@ -75,8 +75,8 @@ describe("why there is no token, and what to do, for operators and for callers",
     ],
     [
       { status: 503 },
-      "https://login.example:8443 is in trouble (503) | that is its owner's to fix",
-      "the authorization server is in trouble (503) | that is its owner's to fix",
+      "https://login.example:8443 is in trouble (503) | wait; if it lasts, that is its owner's to fix",
+      "the authorization server is in trouble (503) | wait; if it lasts, that is its owner's to fix",
     ],
     [
       { status: 302 },

@@ -3,7 +3,7 @@ import { chart } from "./chart.ts";
 import { describeAge, type Html, html, list, plural, showCount } from "./html.ts";
 import { countAll, type Recent, showFailed, type Verdict } from "./judge.ts";
 import { describeOutages } from "./tokens.ts";
-import { describeTrouble } from "./trouble.ts";
+import { describeTrouble, foldTroubles } from "./trouble.ts";
 import { openOutcomes } from "./unknown-outcomes.ts";
 
 /** The top of the page: the share of requests that failed, why, and a picture of the last minutes. */
@@ -14,7 +14,8 @@ export function headline(snapshot: StatusSnapshot, { tone, title, share, what }:
   const outagesOf = (isMeant: (environment: string) => boolean) =>
     environments
       .filter(({ name }) => isMeant(name))
-      .flatMap(({ name, tokenOutages }) => describeOutages(name, tokenOutages, "not sent", at));
+      .flatMap(({ name, tokenOutages }) => describeOutages(name, tokenOutages, "not sent", at))
+      .map((place) => ({ place }));
   // The environment that the title names comes first.
   const lines = all.flatMap((recent) => [
     ...(recent.what === "request" ? outagesOf((name) => name === recent.name) : []),
@@ -32,18 +33,22 @@ export function headline(snapshot: StatusSnapshot, { tone, title, share, what }:
 <p class="figure" aria-hidden="true">${share}</p>
 <div class="words">
 <h2 id="headline">${title}</h2>
-${list([...lines, ...idle])}<p>${all.map((recent) => showLast(recent, isOneOfSeveral, at)).join("")}${doubt} since the start ${describeAge(startedAt, at)}. ${open}</p>
+${list(foldTroubles([...lines, ...idle]))}<p>${all.map((recent, index) => showLast(recent, isOneOfSeveral, index === 0, at)).join("")}${doubt} since the start ${describeAge(startedAt, at)}. ${open}</p>
 </div>
 ${chart(what, what === "request" ? environments : callbacks)}</section>
 `;
 }
 
 /** Whether it is over. Of several: `sandbox: 20 of 600 requests failed, the last 40 s ago; the 12 since then succeeded.` */
-function showLast(recent: Recent, isOneOfSeveral: boolean, now: string): string {
+function showLast(recent: Recent, isOneOfSeveral: boolean, isInTitle: boolean, now: string): string {
   const { name, failed, lastFailedAt, succeededSince, othersSince } = recent;
   const share = `${name}: ${showFailed(recent)} failed`;
   if (failed === 0 || lastFailedAt === undefined) return isOneOfSeveral ? `${share}. ` : "";
   const since = succeededSince === 0 ? "" : `; the ${showCount(succeededSince + othersSince)} since then succeeded`;
-  const last = isOneOfSeveral ? `${share}, the last` : "The last one failed";
+  const last = !isOneOfSeveral
+    ? "The last one failed"
+    : isInTitle
+      ? `${name}: the last one failed`
+      : `${share}, the last`;
   return `${last} ${describeAge(lastFailedAt, now)}${since}. `;
 }

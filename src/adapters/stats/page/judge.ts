@@ -92,7 +92,7 @@ function describeAmiss(without: number, unknown: number, noticed: readonly strin
 }
 
 /** No failure is over while the Redis that refused orders with a key is away, though orders without one succeed. */
-function needsRedis({ failures }: Recent, { redis }: StatusSnapshot): boolean {
+export function needsRedis({ failures }: Recent, { redis }: StatusSnapshot): boolean {
   return failures.some(({ what }) => what === "once_unavailable") && keysNode(redis)?.isUp === false;
 }
 

@@ -4,12 +4,12 @@ import { type FailureCode, failures, isMistake } from "../../../model/errors.ts"
 import { forgeryReasons, tokenOutages } from "../../../model/events.ts";
 import { describeRedisFailure } from "../../../model/redis-access.ts";
 import { explainAnswer, explainCallback, inSentences } from "../../../model/service-answer.ts";
-import { acceptsOthers, type RecentFailure } from "../recent-requests.ts";
+import { acceptsOthers, type RecentFailure, seemsOver } from "../recent-requests.ts";
 import type { RedisStatus, StatusSnapshot } from "../stats.ts";
 import { groupBy, sumOf } from "../sums.ts";
 import type { CredentialStatus } from "../token-stats.ts";
 import { type Html, help, html, mostNamed, nothing, showCount, showName, showSentence } from "./html.ts";
-import { countAll, isMended, keysNode, type Recent } from "./judge.ts";
+import { countAll, isMended, keysNode, needsRedis, type Recent } from "./judge.ts";
 
 /** The section that has each result of a callback, and what to do. */
 export const callbackHelp = "troubleshooting.md#callbacks-do-not-arrive";
@@ -17,8 +17,23 @@ export const callbackHelp = "troubleshooting.md#callbacks-do-not-arrive";
 /** Failures of one kind; several only if they are one bullet. */
 type Kinds = readonly [RecentFailure, ...RecentFailure[]];
 
+/** A bullet: what failed where, and why, if that is told apart. */
+interface Trouble {
+  readonly place: Html;
+  readonly why?: Html;
+}
+
+/** One bullet for equal causes: a Redis that is away fails the requests of every environment. */
+export function foldTroubles(all: readonly Trouble[]): Html[] {
+  const shown = all.filter(({ place }) => place !== nothing);
+  return [...groupBy(shown, ({ place, why = place }) => why.text).values()].map((alike) => {
+    const [first = nothing, ...more] = alike.map(({ place }) => place);
+    return html`${first}${more.map((place) => html`; ${place}`)}${alike[0]?.why ?? nothing}`;
+  });
+}
+
 /** Why requests or callbacks of an environment fail: what an operator can mend now comes first. */
-export function describeTrouble(recent: Recent, snapshot: StatusSnapshot): Html[] {
+export function describeTrouble(recent: Recent, snapshot: StatusSnapshot): Trouble[] {
   const { name } = recent;
   const all = sortKinds(recent, snapshot);
   const others = sumOf(all.slice(mostNamed).flat(), ({ count }) => count);
@@ -28,7 +43,8 @@ export function describeTrouble(recent: Recent, snapshot: StatusSnapshot): Html[
       : ["", html`<a href="#failures">failures</a>`];
   const rest = others === 0 ? nothing : html`${whose}${showCount(others)} × others in ${name}: see ${place}.`;
   const odd = recent.notJson.slice(0, mostNamed).map((each) => describeType(recent, each, snapshot.docsUrl));
-  return [...all.slice(0, mostNamed).map((kinds) => describeKinds(recent, kinds, snapshot)), ...odd, rest];
+  const kinds = all.slice(0, mostNamed).map((each) => describeKinds(recent, each, snapshot));
+  return [...kinds, ...[...odd, rest].map((place) => ({ place }))];
 }
 
 /** Answers that are not JSON, although that was asked for, and no failure was seen. */
@@ -72,28 +88,38 @@ function rankOf({ what: whose, url }: Recent, [{ what, server = url }]: Kinds): 
   return isMistake(what) ? 1 : 0;
 }
 
-function describeKinds(recent: Recent, kinds: Kinds, snapshot: StatusSnapshot): Html {
-  const { docsUrl, redis } = snapshot;
+function describeKinds(recent: Recent, kinds: Kinds, snapshot: StatusSnapshot): Trouble {
   const [failure, ...more] = kinds;
-  const { by, what, cause, reason, location } = failure;
+  const { by, what, location, server = recent.url } = failure;
   const site = more.every((each) => each.site === failure.site) ? failure.site : undefined;
   const whose = site === undefined || site === "none" ? nothing : html`, all of ${showName(site)}`;
   const place = html`<strong>${showCount(countOf(kinds))} × <code>${what}</code></strong> in ${recent.name}${whose}`;
+  const isOfCallback = recent.what === "callback";
+  const fault = isOfCallback ? "Callbacks: " : by !== "service" && isMistake(what) ? "Callers’ mistakes: " : "";
+  const to = by !== "service" || location === undefined ? nothing : html` with Location ${showName(location)}`;
+  // The causes are told in the present tense.
+  const isOver = isMended(recent) || seemsOver(recent.lastFailedAt, recent.succeededSince, snapshot.at);
+  const isOfToken = tokenOutages.some((code) => code === what);
+  const isPast = isOfToken || !isAt(server, recent.url) || (isOver && !needsRedis(recent, snapshot));
+  const then = isPast && what !== "499" && !isMistake(what) ? "At that time: " : "";
+  return { place: html`${fault}${place}${to}`, why: html`. ${then}${describeCause(recent, kinds, snapshot)}` };
+}
+
+function describeCause(recent: Recent, kinds: Kinds, snapshot: StatusSnapshot): Html {
+  const { docsUrl, redis } = snapshot;
+  const [failure] = kinds;
+  const { by, what, cause, reason } = failure;
   if (recent.what === "callback")
-    return html`Callbacks: ${place}. ${describeCallback(recent, failure, redis)} ${help(callbackHelp, docsUrl)}`;
-  if (by === "service") {
-    const to = location === undefined ? nothing : html` with Location ${showName(location)}`;
-    return html`${place}${to}. ${describeAnswer(recent, failure, snapshot)}${helpOn(what, docsUrl)}`;
-  }
-  if (what === "499") return html`${place}. The caller left before it had an answer.`;
+    return html`${describeCallback(recent, failure, redis)} ${help(callbackHelp, docsUrl)}`;
+  if (by === "service") return html`${describeAnswer(recent, failure, snapshot)}${helpOn(what, docsUrl)}`;
+  if (what === "499") return html`The caller left before it had an answer.`;
   if (tokenOutages.some((code) => code === what)) {
     const why = reason ?? `Authorization server: ${cause ?? "no token in time"}`;
-    return html`${place}. ${why}. Tokens are <a href="#tokens">issued again</a>.`;
+    return html`${why}. Tokens are <a href="#tokens">issued again</a>.`;
   }
   const row = failures[what as FailureCode];
   const why = explain(recent, kinds, redis) ?? showSentence(row?.meaning ?? "");
-  const fault = isMistake(what) ? "Callers’ mistakes: " : "";
-  return html`${fault}${place}. ${why}${helpOn(String(row?.status), docsUrl)}`;
+  return html`${why}${helpOn(String(row?.status), docsUrl)}`;
 }
 
 /** Which server answered so, what that means, and what to do. */
@@ -117,7 +143,9 @@ function sayOf(recent: Recent, failure: Partial<RecentFailure>, detail: string, 
   const { url, peerAt } = recent;
   const { what = "", server = url, operation = "/" } = failure;
   const isCurrent = isAt(server, url);
-  const hasPath = isCurrent && /^(3..|404|405)$/.test(what) && !/^(\/|other$|none$)/.test(operation);
+  // A reload may have corrected the path.
+  const hasPath =
+    isCurrent && !isMended(recent) && /^(3..|404|405)$/.test(what) && !/^(\/|other$|none$)/.test(operation);
   const mend = isMended(recent) ? undefined : fix;
   const todo = isCurrent ? mend : `${peerAt(server).setting} does not name it any more`;
   return `${hasPath ? `${url}/${operation}` : server}: ${detail}${todo === undefined ? "" : `; ${todo}`}.`;
@@ -171,7 +199,7 @@ function shorten(cause: string): string {
 /** Why Redis is away; once it is back, why it was. */
 function describeRedis(server: RedisStatus | undefined, reason?: string): string | undefined {
   if (server?.isUp === false) return `${describeRedisFailure(server)}.`;
-  return reason && `${reason}. It is back.`;
+  return reason && `${reason}. Redis is back.`;
 }
 
 /** How a request to the service broke off, and what `upstream_timeout` awaited, by its cause: clauses about the service. */
