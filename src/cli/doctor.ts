@@ -92,11 +92,10 @@ Exit code 0: nothing failed. 1: something did. 2: the configuration is refused.
 
 async function doctor(options: Options): Promise<void> {
   const { config: file, token: withToken, allTokens = false, json = false } = options;
-  const clock = systemClock;
-  const deadlineMs = clock.nowMs() + runMs;
+  const limits = { clock: systemClock, deadlineMs: systemClock.nowMs() + runMs };
   const loaded = await loadConfig(file);
   if (loaded.kind === "refused") {
-    const checks = (await checkFormer(file, { clock, deadlineMs })).map((check) => withLinks(check));
+    const checks = (await checkFormer(file, limits)).map((check) => withLinks(check));
     if (!json) {
       const width = Math.max(...checks.map(({ environment = "" }) => environment.length));
       for (const check of checks) print(formatCheck(check, width));
@@ -112,10 +111,9 @@ async function doctor(options: Options): Promise<void> {
   const run: Run = {
     file,
     ...loaded,
+    ...limits,
     withToken,
     allTokens,
-    clock,
-    deadlineMs,
     chosen,
   };
   const environmentWidth = Math.max(...[...config.environments.keys()].map((name) => name.length));

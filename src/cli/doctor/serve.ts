@@ -100,8 +100,7 @@ interface Status {
  */
 export async function checkFormer(file: string, run: Pick<Run, "clock" | "deadlineMs">): Promise<readonly Check[]> {
   const { bytes = "" } = await readAtOnce(file).catch(() => ({ bytes: "" }));
-  const text = bytes.toString();
-  const [, written = ""] = /^\s*"?status"?:\s*\{?\s*"?bind"?:\s*["']?([^"'\s},]+)/m.exec(text) ?? [];
+  const [, written = ""] = /^\s*"?status"?:\s*\{?\s*"?bind"?:\s*["']?([^"'\s},]+)/m.exec(bytes.toString()) ?? [];
   const bind = bindForm.read(written);
   const checks = "fix" in bind ? [] : await checkRecent(bind.value, { ...run, done: [] });
   return checks.some(({ verdict }) => verdict !== "skipped") ? checks : [];
@@ -116,7 +115,7 @@ async function checkRecent(bind: Bind, run: Pick<OpenRun, "clock" | "deadlineMs"
   if (read === undefined) return [toCheck(about, skip("no serve answers there, so what requests got is not known"))];
   const { environments, callbacks, droppedLogLines, at } = read;
   const ofRequests = environments.map((known) => {
-    const environment = printable(known.name);
+    const environment = printable(`${known.name}`);
     const service = serviceOf(environment, originOf(known.baseUrl));
     const found = evaluate(known, at, "request", (end) => fixEnd(end, known, at, service, run.done));
     return toCheck({ ...about, environment }, found);
@@ -125,7 +124,7 @@ async function checkRecent(bind: Bind, run: Pick<OpenRun, "clock" | "deadlineMs"
     const application = applicationOf(originOf(known.application), `callbacks[${index}].application`);
     const found = evaluateCallbacks(known, at, application, run.done);
     return toCheck(
-      { ...about, subject: `callbacks at ${known.listener}`, environment: printable(known.environment) },
+      { ...about, subject: `callbacks at ${known.listener}`, environment: printable(`${known.environment}`) },
       found,
     );
   });
@@ -155,11 +154,7 @@ function readStatus(text: string): Status | undefined {
       ];
       return counts.every(Number.isFinite) && words.every((word) => typeof word === "string");
     });
-    const names = [...environments.map(({ name }) => name), ...callbacks.map(({ environment }) => environment)];
-    const isNamed = names.every((name) => typeof name === "string");
-    return isKnown && isNamed && Number.isFinite(droppedLogLines)
-      ? { environments, callbacks, droppedLogLines, at }
-      : undefined;
+    return isKnown && Number.isFinite(droppedLogLines) ? { environments, callbacks, droppedLogLines, at } : undefined;
   } catch {
     return undefined;
   }

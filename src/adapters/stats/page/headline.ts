@@ -45,10 +45,7 @@ function showLast(recent: Recent, isOneOfSeveral: boolean, isInTitle: boolean, n
   const share = `${name}: ${showFailed(recent)} failed`;
   if (failed === 0 || lastFailedAt === undefined) return isOneOfSeveral ? `${share}. ` : "";
   const since = succeededSince === 0 ? "" : `; the ${showCount(succeededSince + othersSince)} since then succeeded`;
-  const last = !isOneOfSeveral
-    ? "The last one failed"
-    : isInTitle
-      ? `${name}: the last one failed`
-      : `${share}, the last`;
+  const lead = isInTitle ? `${name}: the last one failed` : `${share}, the last`;
+  const last = isOneOfSeveral ? lead : "The last one failed";
   return `${last} ${describeAge(lastFailedAt, now)}${since}. `;
 }
