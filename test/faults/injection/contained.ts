@@ -37,8 +37,8 @@ const contained: readonly Contained[] = [
   { file: "config/rules/site-folder.js", awaited: /^(this\.#readFile|readSites)/, why: "says what cannot be read" },
   {
     file: "serving/serve.js",
-    awaited: /^(fail\(|request\.answer\(answer)/,
-    why: "the answer is handed over, or the caller has gone",
+    awaited: /^(fail\(|record\(|request\.answer\(answer)/,
+    why: "what is recorded reads as unknown if it is not; the answer is handed over, or the caller has gone",
   },
   { file: "serving/serve.js", awaited: /^context\.once/, why: "a key whose end is not written reads as unknown" },
   { file: "oauth/token-cache.js", awaited: /^this\.#refresh/, why: "a failed refresh is a pause" },

@@ -9,16 +9,17 @@ import {
   parse,
 } from "acorn";
 import { full } from "acorn-walk";
+import { buildSync } from "esbuild";
 import { emptyFolder } from "../../../testkit/empty-folder.ts";
 import { isContained } from "./contained.ts";
 
-/** The files that get failures: all code that serves. The others are commands for people, `doctor`'s adapters, and the simulator. */
-const instrumented = [
-  /^(adapters|proxy|callbacks|oauth|tracing|app)\//,
-  /^cli\/(serve|signals|command)\.js$/,
-  /^config\/(load|files\/(folder-)?watch|rules\/site-folder)\.js$/,
+/** The files that get no failures: commands for people with `doctor`'s adapter, and what only reads a configuration's text. */
+const notServing = [
+  /^(main|unbundled|bundled\/.*)\.js$/,
+  /^cli\/(?!(serve|signals|command)\.js$)/,
+  /^config\/(?!(load|files\/watch|rules\/site-folder)\.js$)/,
+  /^adapters\/redis\/probe\.js$/,
 ];
-const forPeople = /^adapters\/redis\/probe\.js$/;
 
 /** The built command with a question at every point. */
 export interface Faulty {
@@ -41,11 +42,23 @@ export function buildFaulty(): Faulty {
     const file = join(folder, "dist", name);
     writeFileSync(file, instrument(readFileSync(file, "utf8"), name, take));
   }
-  return { main: join(folder, "dist/unbundled.js"), runtime: join(folder, "runtime.mjs"), points };
+  return { main: bundle(join(folder, "dist")), runtime: join(folder, "runtime.mjs"), points };
+}
+
+/** One file instead of hundreds, since more than a hundred processes start with it. */
+function bundle(dist: string): string {
+  const outfile = join(dist, "faulty.js");
+  const require =
+    'import { createRequire as toRequire } from "node:module"; const require = toRequire(import.meta.url);';
+  buildSync({
+    ...{ entryPoints: [join(dist, "unbundled.js")], outfile, bundle: true, platform: "node", format: "esm" },
+    ...{ target: "node20", banner: { js: require }, external: ["supports-color"] },
+  });
+  return outfile;
 }
 
 function isInstrumented(name: string): boolean {
-  return name.endsWith(".js") && instrumented.some((part) => part.test(name)) && !forPeople.test(name);
+  return name.endsWith(".js") && !notServing.some((part) => part.test(name));
 }
 
 /** A place in the built files that may fail. */
