@@ -673,7 +673,9 @@ describe("the status page", () => {
     const over = withRecent(quietNight, {
       failures: [{ by: "countersign", what: "token_unavailable", cause: "HTTP 503", count: 20 }],
     });
-    expect(renderPage(over).html).toContain("</strong> in production. At that time: Authorization server: HTTP 503. Tokens are <a");
+    expect(renderPage(over).html).toContain(
+      "</strong> in production. At that time: Authorization server: HTTP 503. Tokens are <a",
+    );
     for (const badge of ['<span class="badge active">in use</span>', "stands by"]) expect(page).not.toContain(badge);
     expect(renderPage(quietNight).html).toContain('<span class="badge active">in use</span>');
   });

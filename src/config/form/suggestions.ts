@@ -101,8 +101,21 @@ interface Stray {
   readonly path: Path;
 }
 
+const knownNames = new WeakMap<SchemaNode, ReadonlySet<string>>();
+
+/** The names of all settings below a node, collected once: there may be thousands of stray keys. */
+function namesBelow(node: SchemaNode): ReadonlySet<string> {
+  const { properties = {}, items, additionalProperties, anyOf = [] } = node;
+  const below = [...Object.values(properties), ...anyOf, items, additionalProperties];
+  const collect = () => below.flatMap((each) => (typeof each === "object" ? [...namesBelow(each)] : []));
+  const names = knownNames.get(node) ?? new Set([...Object.keys(properties), ...collect()]);
+  knownNames.set(node, names);
+  return names;
+}
+
 /** @param way the obstacle on the way to this mapping or list */
 function findPlaces(stray: Stray, node: SchemaNode, holder: unknown, at: Path, way = obstacles.none): Place[] {
+  if (namesBelow(jsonSchema()).has(stray.key) && !namesBelow(node).has(stray.key)) return [];
   const { properties = {}, required = [], items, additionalProperties, propertyNames, anyOf } = node;
   const placeIn = (own: SchemaNode | undefined, least: number): Place[] => {
     const isOther = own?.enum !== undefined && typeof stray.value === "object";
