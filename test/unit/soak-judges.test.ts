@@ -92,9 +92,10 @@ it.each<[what: string, failure: Partial<Failure>, isExplained: boolean]>([
 
 const snapshot: Snapshot = { atMs: 0, heapBytes: 10_000, residentBytes: 50_000, descriptors: 20, loopDelayP99Ms: 11 };
 
-it("measures growth from the first snapshot to the last", () => {
-  const later = [0, 500, 1_000].map((more) => ({ ...snapshot, heapBytes: 10_000 + more }));
-  expect(measureGrowth("a", later)).toMatchObject({ snapshots: 3, heapBytes: 1_000 });
+it("measures growth from the first snapshot to the lowest of the last three", () => {
+  const later = [0, 500, 3_000, 1_000, 2_000].map((more) => ({ ...snapshot, heapBytes: 10_000 + more }));
+  expect(measureGrowth("a", later)).toMatchObject({ snapshots: 5, heapBytes: 1_000 });
+  expect(measureGrowth("a", later.slice(0, 2))).toMatchObject({ snapshots: 2, heapBytes: 500 });
 });
 
 it("only a revocation of tokens explains 401s that are passed on after a forced refresh, for 10 s", () => {
