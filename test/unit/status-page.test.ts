@@ -406,6 +406,38 @@ describe("the status page", () => {
     );
   });
 
+  it("tells a cause of before as past, and without a fix, while another one fails now", () => {
+    const now = { by: "service", what: "429", count: 3 } as const;
+    const before = { by: "service", what: "404", count: 9, isFormer: true } as const;
+    const recent = { requests: 12, failures: [now, before], failedInRow: 3, succeededSince: 0 };
+    const { html: page } = renderPage(withRecent(quietNight, recent));
+    const lines = page.slice(page.indexOf('id="headline"'), page.indexOf('id="requests"')).replace(/<[^>]*>/g, "");
+    expect(lines).toContain("3 × 429 in production. https://api.example/json-api:");
+    expect(lines).toContain(
+      "9 × 404 in production. At that time: https://api.example/json-api: it does not know the path. what to do",
+    );
+  });
+
+  it("puts an environment, and callbacks, that fail now before those that failed more", () => {
+    const [environment = expect.unreachable()] = quietNight.environments;
+    const recentOf = (count: number, succeededSince: number) => {
+      const { failures } = failuresOf("503", count);
+      return { ...environment.recent, requests: 20, failures, failedInRow: count, succeededSince };
+    };
+    const night = (one: number, other: number) => ({
+      ...quietNight,
+      environments: [
+        { ...environment, name: "sandbox", recent: recentOf(16, one) },
+        { ...environment, name: "production", recent: recentOf(4, other) },
+      ],
+    });
+    expect(firstLine(night(4, 0))).toContain("</strong> in production");
+    expect(firstLine(night(0, 0))).toContain("</strong> in sandbox");
+    const declined = { failures: [{ by: "service", what: "declined", count: 1 } as const], failedInRow: 1 };
+    expect(firstLine(withCallbacks(night(4, 16), declined))).toContain("Callbacks: ");
+    expect(firstLine(withCallbacks(night(0, 16), declined))).toContain("</strong> in sandbox");
+  });
+
   it("tells a cause that environments share once", () => {
     const [environment = expect.unreachable()] = quietNight.environments;
     const reason = "redis://cache:6379: connections are refused (ECONNREFUSED)";

@@ -214,7 +214,10 @@ describe("the status model", () => {
 
   it("puts what fails now before what has failed more often", async () => {
     const { model, clock } = openModel(environment("sandbox", site("S1", "a")));
-    const kinds = async () => (await model.view()).environments[0]?.recent.failures.map(({ what }) => what);
+    const kinds = async () =>
+      (await model.view()).environments[0]?.recent.failures.map(
+        ({ what, isFormer }) => what + (isFormer ? " before" : ""),
+      );
     for (let n = 0; n < 9; n += 1) model.report(finished({ status: 429 }));
     for (let n = 0; n < 4; n += 1) model.report(finished({ status: 302 }));
     await clock.advance(20_000);
@@ -222,7 +225,7 @@ describe("the status model", () => {
     for (let n = 0; n < 3; n += 1) model.report(finished({ status: 401 }));
     await clock.advance(20_000);
     model.report(finished({}));
-    expect(await kinds()).toEqual(["401", "404", "429", "302"]);
+    expect(await kinds()).toEqual(["401", "404", "429 before", "302 before"]);
   });
 
   it("takes an answer that is no JSON for no sign that a failure is over", async () => {

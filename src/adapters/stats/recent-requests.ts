@@ -60,6 +60,8 @@ export interface RequestEnd extends End, Pick<RequestFinished, "status" | "outco
 /** Requests that did not succeed, of one kind. */
 export interface RecentFailure extends Pick<End, "by" | "what" | "cause" | "server" | "reason" | "location"> {
   readonly count: number;
+  /** None came within the last 10 to 20 s with a failure: others fail now. */
+  readonly isFormer?: boolean | undefined;
   /** Present if all are of one site; so are the method and the operation. */
   readonly site?: string | undefined;
   readonly auth?: End["auth"];
@@ -274,7 +276,7 @@ function countFailures(all: readonly Counted[]): readonly RecentFailure[] {
   const countNow = (kind: string) => now.get(kind)?.count ?? 0;
   return [...kinds]
     .sort(([one, { count }], [other, { count: more }]) => countNow(other) - countNow(one) || more - count)
-    .map(([, failure]) => failure);
+    .map(([kind, failure]) => (now.has(kind) ? failure : { ...failure, isFormer: true }));
 }
 
 function countKinds(ends: Counted): ReadonlyMap<string, RecentFailure> {

@@ -101,6 +101,11 @@ export function isMended({ failedInRow, succeededSince }: Recent): boolean {
   return failedInRow >= overAfterSuccesses && succeededSince >= overAfterSuccesses;
 }
 
+/** Whether nothing fails any more, as far as one can tell. @param now ISO 8601 */
+export function hasEnded(recent: Recent, now: string): boolean {
+  return isMended(recent) || seemsOver(recent.lastFailedAt, recent.succeededSince, now);
+}
+
 /** The Redis that keeps the keys of Countersign-Once. */
 export function keysNode(redis: readonly RedisStatus[]): RedisStatus | undefined {
   return redis.find(({ node }) => node === claimsNodeName) ?? redis.find(({ node }) => node === "cache");
@@ -134,8 +139,8 @@ export interface Recent extends Counts {
   readonly notJson: EnvironmentStatus["recent"]["notJson"];
 }
 
-/** All that had any: the worst first, as in the headline. */
-export function countAll({ environments, callbacks }: StatusSnapshot): readonly Recent[] {
+/** All that had any: the worst of those that fail now first, as in the headline. */
+export function countAll({ environments, callbacks, at }: StatusSnapshot): readonly Recent[] {
   const all = [
     ...environments.map(({ name, baseUrl: url, recent }) => {
       const peerAt = (place: string) => serviceOf(name, place);
@@ -154,7 +159,7 @@ export function countAll({ environments, callbacks }: StatusSnapshot): readonly 
       const failed = sumOf(recent.failures, ({ count }) => count) - mistakes;
       return { ...recent, mistakes, failed, requests: recent.requests - mistakes };
     })
-    .sort((one, other) => weightOf(other) - weightOf(one));
+    .sort((one, other) => weightOf(other, at) - weightOf(one, at));
 }
 
 /** The application of a listener for callbacks. @param index the listener's, in the configuration */
@@ -163,9 +168,10 @@ export function applicationAt(place: string, index: number): Peer {
 }
 
 /** Failing requests come first: anybody who reaches a listener for callbacks can make these fail. */
-function weightOf(recent: Recent): number {
+function weightOf(recent: Recent, now: string): number {
   const share = shareOf(recent);
-  return share + (recent.what === "request" && (share === 1 || isMoreThanChance(recent)) ? 1 : 0);
+  if (share === 0 || hasEnded(recent, now)) return share;
+  return share + (recent.what === "request" && (share === 1 || isMoreThanChance(recent)) ? 2 : 1);
 }
 
 /** `20 of 620 requests` */

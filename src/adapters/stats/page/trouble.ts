@@ -4,12 +4,12 @@ import { type FailureCode, failures, isMistake } from "../../../model/errors.ts"
 import { forgeryReasons, tokenOutages } from "../../../model/events.ts";
 import { describeRedisFailure } from "../../../model/redis-access.ts";
 import { explainAnswer, explainCallback, inSentences } from "../../../model/service-answer.ts";
-import { acceptsOthers, type RecentFailure, seemsOver } from "../recent-requests.ts";
+import { acceptsOthers, type RecentFailure } from "../recent-requests.ts";
 import type { RedisStatus, StatusSnapshot } from "../stats.ts";
 import { groupBy, sumOf } from "../sums.ts";
 import type { CredentialStatus } from "../token-stats.ts";
 import { type Html, help, html, mostNamed, nothing, showCount, showName, showSentence } from "./html.ts";
-import { countAll, isMended, keysNode, needsRedis, type Recent } from "./judge.ts";
+import { countAll, hasEnded, isMended, keysNode, needsRedis, type Recent } from "./judge.ts";
 
 /** The section that has each result of a callback, and what to do. */
 export const callbackHelp = "troubleshooting.md#callbacks-do-not-arrive";
@@ -98,7 +98,7 @@ function describeKinds(recent: Recent, kinds: Kinds, snapshot: StatusSnapshot): 
   const fault = isOfCallback ? "Callbacks: " : by !== "service" && isMistake(what) ? "Callers’ mistakes: " : "";
   const to = by !== "service" || location === undefined ? nothing : html` with Location ${showName(location)}`;
   // The causes are told in the present tense.
-  const isOver = isMended(recent) || seemsOver(recent.lastFailedAt, recent.succeededSince, snapshot.at);
+  const isOver = hasEnded(recent, snapshot.at) || kinds.every(({ isFormer }) => isFormer);
   const isOfToken = tokenOutages.some((code) => code === what);
   const isPast = isOfToken || !isAt(server, recent.url) || (isOver && !needsRedis(recent, snapshot));
   const then = isPast && what !== "499" && !isMistake(what) ? "At that time: " : "";
@@ -146,7 +146,7 @@ function sayOf(recent: Recent, failure: Partial<RecentFailure>, detail: string, 
   // A reload may have corrected the path.
   const hasPath =
     isCurrent && !isMended(recent) && /^(3..|404|405)$/.test(what) && !/^(\/|other$|none$)/.test(operation);
-  const mend = isMended(recent) ? undefined : fix;
+  const mend = isMended(recent) || failure.isFormer ? undefined : fix;
   const todo = isCurrent ? mend : `${peerAt(server).setting} does not name it any more`;
   return `${hasPath ? `${url}/${operation}` : server}: ${detail}${todo === undefined ? "" : `; ${todo}`}.`;
 }
