@@ -122,7 +122,7 @@ function isSource({ properties = {} }: SchemaNode): boolean {
   return properties["env"] !== undefined;
 }
 
-/** Keys, and what other programs call such a setting. */
+/** Keys, some with their section, and what other programs call such a setting. */
 const otherNames: Readonly<Record<string, RegExp>> = {
   bind: /^(host(name)?|port|address|listen)$/,
   url: /^(host(name)?|port|address)$/,
@@ -131,11 +131,14 @@ const otherNames: Readonly<Record<string, RegExp>> = {
   dir: /^(folder|directory|path)$/,
   clientId: /^user(name)?$/,
   clientSecret: /^password$/,
+  secret: /^(clientSecret|password)$/,
+  "egress.auth": /^(user(name)?|password)$/,
 };
 
 /** The key that was meant, under the name that other programs have for it, and the fix. */
 function renamed(given: string, holder: Path, keys: readonly string[]) {
-  const meant = keys.find((key) => key === given || otherNames[key]?.test(given));
+  const namesOf = (key: string) => otherNames[`${holder.at(-1)}.${key}`] ?? otherNames[key];
+  const meant = keys.find((key) => key === given || namesOf(key)?.test(given));
   if (meant === undefined) return undefined;
   const nodes = nodesAt(holder).flatMap(({ properties }) => properties?.[meant] ?? []);
   return { meant: [...holder, meant], fix: `write ${meant}${like(nodes)}` };
@@ -255,8 +258,9 @@ function describeUnknownKey(
   const [, name = ""] = /^(\w+)[:=]/.exec(key) ?? [];
   if (other !== undefined) return { ...fault, ...other };
   if (free.includes(name)) return { ...fault, fix: `put a colon and a blank after ${name}` };
+  const isMeant = nearest !== undefined && nodesAt([...holder, nearest]).some((node) => fits(node, input[key]));
   // Another key may begin with this one: `authUrl` with `auth`.
-  if (nearest === undefined || key.startsWith(nearest)) {
+  if (nearest === undefined || (key.startsWith(nearest) && !isMeant)) {
     const place = placeFor(path, input[key], source);
     const hasPlace = nearest === undefined || place !== nowhere;
     if (hasPlace) return { ...fault, fix: `${place}; possible keys: ${known.join(", ")}` };

@@ -59,9 +59,6 @@ interface Place {
   readonly isDoubtful: boolean;
 }
 
-/** The steps to a place, beyond which a key that the schema has in several places was hardly meant. */
-const mostSteps = 7;
-
 /**
  * The places of a document for a key: of those with the least obstacle, the nearest to its present place.
  * @param base the path of the document, if it is a part of the configuration; a key may belong outside of it
@@ -82,16 +79,22 @@ function isInTheWay(obstacle: number): boolean {
   return obstacle === obstacles.taken || obstacle === obstacles.other;
 }
 
+/** The levels beyond which a key that the schema has in several places was hardly meant. */
+const mostLevels = 5;
+
+/** A key that the schema has in several places was hardly meant to stand aside of its present mapping. */
 function nearestOf(found: readonly Place[], path: Path): readonly Place[] {
   const sharedOf = (place: Place) => place.path.findIndex((part, index) => part !== path[index]);
-  const least = Math.min(...found.map(({ obstacle }) => obstacle));
-  const possible = found.filter(({ obstacle }) => obstacle === least);
+  const areSeveral = (places: readonly Place[]) => new Set(places.map(({ node }) => node)).size > 1;
+  const isAlong = (place: Place) => sharedOf(place) === Math.min(place.path.length, path.length) - 1;
+  const along = areSeveral(found) ? found.filter(isAlong) : found;
+  const least = Math.min(...along.map(({ obstacle }) => obstacle));
+  const possible = along.filter(({ obstacle }) => obstacle === least);
   const most = Math.max(...possible.map(sharedOf));
   const nearest = possible.filter((place) => sharedOf(place) === most);
-  const areSeveral = (places: readonly Place[]) => new Set(places.map(({ node }) => node)).size > 1;
-  const isFar = path.length + (nearest[0]?.path.length ?? 0) - 2 * most > mostSteps;
-  const isDoubtful = isFar || nearest.some((place) => place.isDoubtful);
-  return (isDoubtful && areSeveral(found)) || (isInTheWay(least) && areSeveral(nearest)) ? [] : nearest;
+  const isDoubtful =
+    areSeveral(found) && nearest.some((place) => place.isDoubtful || place.path.length > path.length + mostLevels);
+  return isDoubtful || (isInTheWay(least) && areSeveral(nearest)) ? [] : nearest;
 }
 
 /** A key that is not allowed where it is. */

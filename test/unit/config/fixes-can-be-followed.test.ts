@@ -196,12 +196,18 @@ test.each<[path: Path, value: unknown, fix: string]>([
   ],
   [["file"], "x", "remove it; possible keys"],
   [["weather"], "x", "remove it; possible keys"],
+  [["environments", "sandbox", "egress"], { proxy: "http://a", username: "u" }, 'write auth, like {"file":"/path"}'],
+  [["log", "password"], { file: "p" }, "remove it; possible keys"],
+  [[...site, "keys", 0], { identifier: "K1", clientSecret: { file: "p" } }, "write secret, like"],
+  [["listeners", 0, "token"], { file: "a" }, "move it to listeners[0].callers.shop.token, or"],
+  [["listeners", 0, "callers", "shop", "tokens"], { file: "a" }, "did you mean token?"],
+  [["tokens", "tokens"], { file: "a" }, "remove it; possible keys"],
 ])("%j: %j gets the fix %s, whatever its value", (path, value, fix) => {
   const removed = { ...whole, redis: undefined, callbacks: undefined, tracing: undefined, docs: undefined };
   const { egress: _, token: __, ...others } = removed.environments.sandbox;
   const document = JSON.parse(JSON.stringify({ ...removed, environments: { sandbox: others } }));
   const problems = problemsOf(changed(document, path, (holder, key) => holder.set(key, value)));
-  const own = problems.filter((problem) => problem.path === formatPath(path));
+  const own = problems.filter((problem) => problem.path.startsWith(formatPath(path)));
   expect(own.map((problem) => problem.fix)).toEqual([expect.stringContaining(fix)]);
   expect(own[0]?.fix.split("; possible")[0]?.split(" or ").length).toBeLessThan(5);
 });
@@ -254,23 +260,13 @@ test.each<[path: Path, value: unknown, said: string, at?: Path]>([
   [[...set, 1, "clientSecret"], { canary: null }, "does not say where the secret is; put it into a file"],
   [["environments", "sandbox", "token", "scope"], ["a"], 'write a text, like "orders.read orders.write"'],
   [["environments", "sandbox", "token", "extra", "tenant"], 987654, 'write it in quotes, like "shop"'],
-  [["environments", "sandbox", "hosts"], ["a"], "move it to listeners[0].hosts or admin.hosts, or remove it"],
   [
     ["environments", "sandbox", "sites", "S1", "operations"],
     ["a"],
     "no key operations here; it belongs at environments.sandbox.operations, merged with what is there, or remove it",
   ],
 ])("%j: %j is told: %s", (path, value, said, at = path) => {
-  let document: object = whole;
-  if (path.at(-1) === "hosts") {
-    for (const place of [
-      ["admin", "hosts"],
-      ["listeners", 0, "hosts"],
-    ]) {
-      document = changed(document, place, (holder, key) => holder.delete(key));
-    }
-  }
-  const problems = problemsOf(changed(document, path, (holder, key) => holder.set(key, value)));
+  const problems = problemsOf(changed(whole, path, (holder, key) => holder.set(key, value)));
   expect(JSON.stringify(problems)).not.toMatch(/canary|987654/);
   expect(problems.map(({ path, message, fix }) => `${path}: ${message}; ${fix}`)).toEqual([
     expect.stringMatching(new RegExp(`^${escaped(formatPath(at))}: .*${escaped(said)}`)),
