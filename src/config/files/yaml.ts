@@ -234,15 +234,19 @@ function findTraps(document: Document, describe: Describe): Fault[] {
       const fix = "correct the YAML; put a text that begins with * in quotes";
       faults.push({ message, fix, offset: range?.[0] ?? 0 });
     },
-    Value(_, node) {
+    Value(_, node, holders) {
       if (node.anchor !== undefined) anchors.set(node.anchor, node);
-      if (isMap(node)) faults.push(...checkKeys(node.items, describe));
+      const again = isSeq(holders.at(-1))
+        ? "keep one of the two, or begin a new item with - here"
+        : "keep one of the two";
+      if (isMap(node)) faults.push(...checkKeys(node.items, again, describe));
     },
   });
   return faults.sort((a, b) => a.offset - b.offset);
 }
 
-function checkKeys(pairs: readonly Pair[], describe: Describe): Fault[] {
+/** @param again what to do about a key that is given twice */
+function checkKeys(pairs: readonly Pair[], again: string, describe: Describe): Fault[] {
   const faults: Fault[] = [];
   /** Each key, with its offset. */
   const keys = new Map<unknown, number>();
@@ -253,7 +257,7 @@ function checkKeys(pairs: readonly Pair[], describe: Describe): Fault[] {
     if (earlier === undefined) keys.set(key.value, offset);
     else {
       const message = `the key ${show(key)} is given twice; it is at ${describe(earlier)} too`;
-      faults.push({ message, fix: "keep one of the two", offset });
+      faults.push({ message, fix: again, offset });
     }
     if (key.value === "<<" && key.type === "PLAIN") {
       const fix = "write the keys out; a whole mapping or list may be an alias (*name)";
@@ -279,7 +283,7 @@ function explainMarks(text: string, offset: number): Fault | undefined {
   };
 }
 
-/** A bracket or quote that is not closed, or a key at another column than its neighbours. */
+/** A bracket or quote that is not closed, an item without its dash, or a key at another column than its neighbours. */
 function explainLayout(
   document: Document,
   text: string,
@@ -292,11 +296,12 @@ function explainLayout(
     const what = `this is not valid YAML: the ${text[opening]} here is not closed before ${describe(offset)}`;
     return { message: what, fix: `close it with ${bracket ?? quote}`, offset: opening };
   }
+  if (message.startsWith("A block sequence")) return explainDash(document, text, describe);
   const isNested = message.startsWith("Nested mappings");
   const isBeside = message.startsWith("All mapping items");
   const [before, here] = isBeside ? findNeighbours(document, offset) : isNested ? findDeeper(text, offset) : [];
   if (before === undefined || here === undefined) return undefined;
-  const item = explainItem(text, before);
+  const item = explainItem(text, before) ?? explainItem(text, here);
   if (item !== undefined) return item;
   const above = text.lastIndexOf("\n", text.slice(0, here).trimEnd().length - 1) + 1;
   if (isBare(text.slice(above))) return { ...keyWithoutColon, offset: above + text.slice(above).search(/\S/) };
@@ -314,6 +319,26 @@ function explainItem(text: string, offset: number): Fault | undefined {
   const [, indent] = /^( *(?:- +)*)-(?=[{["'\w])/.exec(text.slice(start)) ?? [];
   const message = "this is not valid YAML: this item has no blank after its -";
   return indent === undefined ? undefined : { message, fix: "put one there", offset: start + indent.length };
+}
+
+/** The first item of a list, without its dash, if it has the first key of the next item, which the parser took for a key. */
+function explainDash(document: Document, text: string, describe: Describe): Fault | undefined {
+  let fault: Fault | undefined;
+  const firstKey = (node: unknown) => (isMap(node) && isScalar(node.items[0]?.key) ? node.items[0].key : undefined);
+  visit(document, {
+    Map(_, map) {
+      const index = map.items.findIndex(({ key }) => isSeq(key));
+      const list = map.items[index]?.key;
+      const next = isSeq(list) ? firstKey(list.items[0]) : undefined;
+      const first = [map.items[index - 1]?.value, map].map(firstKey).find((key) => key?.value === next?.value);
+      const offset = first?.range?.[0] ?? 0;
+      if (!first || !next || /- *$/.test(text.slice(0, offset))) return undefined;
+      const message = `this is not valid YAML: this item of a list has no dash, unlike that at ${describe(next.range?.[0] ?? 0)}`;
+      fault = { message, fix: "begin it with - at the column of the other dash, and its keys at one column", offset };
+      return visit.BREAK;
+    },
+  });
+  return fault;
 }
 
 const keyWithoutColon = {

@@ -161,6 +161,21 @@ c: [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b]
 
 const twice = "is given twice; it is at line … , column … too; keep one of the two";
 
+const dash = ": this item of a list has no dash, unlike that at line … begin it with -";
+const secondItem = "is given twice … keep one of the two, or begin a new item with - here";
+const items = (text: string, said: string) => fault(edited([listener, text]), said);
+
+itRefuses("a dash that is missing", [
+  items('  bind: ":1" # here\n  environment: sandbox\n  - bind: ":2"\n    environment: canary\n', dash),
+  items('    bind: ":1" # here\n    environment: sandbox\n  - bind: ":2"\n    environment: canary\n', dash),
+  items('  bind: ":1" # here\n  environment: sandbox\n- bind: ":2"\n', dash),
+  items('  bind: ":1" # here\n  mtls:\n    caFile: a\n  - bind: ":2"\n', dash),
+  items('  - bind: ":1"\n    mtls: {}\n    - bind: ":2" # here\n', ": A block sequence … begin the items of one list"),
+  items('  - bind: ":1"\n    mtls: {}\n    bind: ":2" # here\n', `: the key … ${secondItem}`),
+  items('  - bind: ":1"\n    mtls: {}\n  -bind: ":2" # here\n', ": this item has no blank after its - … put one"),
+  items('  -bind: ":1" # here\n   mtls: {}\n  -bind: ":2"\n', ": this item has no blank after its - … put one"),
+]);
+
 itRefuses("surprising YAML", [
   fault(inSandbox("operations: [other]"), `: the key … ${twice}`),
   fault(withSecret("{ file: DIR/k1, file: DIR/canary }"), `: the key … ${twice}`),
