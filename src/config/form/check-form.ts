@@ -255,9 +255,9 @@ function describeUnknownKey(
   const nearest = nearestName(key, free) ?? onlyNameWith(key, free);
   const other = renamed(key, holder, free);
   const fault = { path, message: `there is no key ${showKey(key)} here${unusualIn(key)}`, found: "hidden" };
-  const [, name = ""] = /^(\w+)[:=]/.exec(key) ?? [];
+  const blank = missingBlank(key, free);
   if (other !== undefined) return { ...fault, ...other };
-  if (free.includes(name)) return { ...fault, fix: `put a colon and a blank after ${name}` };
+  if (blank !== undefined) return { ...fault, fix: blank };
   const isMeant = nearest !== undefined && nodesAt([...holder, nearest]).some((node) => fits(node, input[key]));
   // Another key may begin with this one: `authUrl` with `auth`.
   if (nearest === undefined || (key.startsWith(nearest) && !isMeant)) {
@@ -266,6 +266,12 @@ function describeUnknownKey(
     if (hasPlace) return { ...fault, fix: `${place}; possible keys: ${known.join(", ")}` };
   }
   return { ...fault, fix: `did you mean ${nearest}?`, meant: [...holder, nearest] };
+}
+
+/** What to do about `{file:x}`, which is one key. */
+function missingBlank(key: string, keys: readonly string[]): string | undefined {
+  const [, name = ""] = /^(\w+)[:=]/.exec(key) ?? [];
+  return keys.includes(name) ? `put a colon and a blank after ${name}` : undefined;
 }
 
 /** What to do with a key that is not allowed where it is. */
@@ -298,7 +304,9 @@ function describeSecret({ errors, input }: IssueOf<"invalid_union">, path: Path)
   const message = isWrittenOut
     ? "a secret is never written into the configuration"
     : "this does not say where the secret is";
-  return { message, fix: "put it into a file and write { file: /path }, or second best { env: NAME }" };
+  const [key = ""] = isWrittenOut ? [] : Object.keys(input ?? {});
+  const blank = missingBlank(key, ["file", "env"]);
+  return { message, fix: blank ?? "put it into a file and write { file: /path }, or second best { env: NAME }" };
 }
 
 /** Explains the nearest of several alternatives; if none is near, the schema's own message lists what is allowed. */

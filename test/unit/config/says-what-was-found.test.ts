@@ -45,6 +45,7 @@ itRefuses("text that something else was to replace", [
   fault(withSet('name: blue, dir: "$(NAME)/x"'), `${site1}.credentials[0].dir: ${literal}`),
   fault(withSecret(`{ file: "/run/${inBraces("NAME")}" }`), `${secret}.file: ${literal}`),
   fault(withSecret(`"${inBraces("K1:-canary-default")}"`), `${secret}: ${expanded} { env: K1 } in its place`),
+  fault(withSecret("{file:DIR/canary}"), `${secret}: where the secret is … put a colon and a blank after file`),
   fault(withSecret("{ env: $K1 }"), `${secret}.env: without $ … write { env: K1 }`),
   fault(withSecret(`{ env: "${inBraces("K1")}" }`), `${secret}.env: without $ … write { env: K1 }`),
   fault(withSecret(inBraces("K1")), ": nothing is expanded in this file … { file: /path } or { env: NAME }"),
