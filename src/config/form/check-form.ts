@@ -279,6 +279,8 @@ function placeFor(path: Path, value: unknown, { value: document, base }: Source)
   if (base.includes(path.at(-1) ?? "")) {
     return `the file holds the settings of ${base.at(-1)} alone: write them without ${path.at(-1)}: above them`;
   }
+  const around = path.length === 1 ? keysAround(String(path[0]), value) : [];
+  if (around.length > 0) return `write what is in it without ${around.join(": and ")}: above`;
   const { paths, isFit, isTaken, isOutside } = placesFor(path, value, document, base);
   if (paths.length === 0) return nowhere;
   const all = [...new Set(paths.map(formatPath))];
@@ -288,6 +290,14 @@ function placeFor(path: Path, value: unknown, { value: document, base }: Source)
   const merged = typeof value === "object" ? "merged with" : "in place of";
   const taken = isTaken ? `, ${merged} what is there, or remove it` : "";
   return `it ${all.length === 1 ? "belongs" : "can stand"} at ${where}${taken}`;
+}
+
+/** The keys around a whole configuration, as in a ConfigMap or a chart's values. */
+function keysAround(key: string, value: unknown): string[] {
+  const inner = typeof value === "object" ? Object.entries(value ?? {}) : [];
+  if (inner.some(([name]) => /^(environments|listeners)$/.test(name))) return [key];
+  const [name] = inner.find(([, text]) => typeof text === "string" && /^(environments|listeners):/m.test(text)) ?? [];
+  return name === undefined ? [] : [key, name];
 }
 
 /** Also used for a secret that only another setting demands. */

@@ -216,8 +216,11 @@ test.each([
   ["baseUrl", "https://api.example", "it belongs at environments.sandbox.baseUrl;"],
   ["bind", ":7411", "it can stand at listeners[0].bind or admin.bind;"],
   ["version", "1.0.0", "remove it"],
+  ["countersign", { environments: {} }, "write what is in it without countersign: above;"],
+  ["data", { "countersign.yaml": "listeners:\n" }, "write what is in it without data: and countersign.yaml: above;"],
+  ["data", { "countersign.yaml": "x" }, "remove it"],
   ["name", "x", "remove it"],
-])("in a file without sections the key %s: %s gets the fix %s", (key, value, fix) => {
+])("in a file without sections the key %s: %j gets the fix %s", (key, value, fix) => {
   expect(problemsOf({ [key]: value }).find(({ path }) => path === key)?.fix).toContain(fix);
 });
 
