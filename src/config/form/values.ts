@@ -30,11 +30,12 @@ export const bindForm: TextForm<Bind> = {
       if (isSocketPath(path)) return { value: { kind: "unix", path } };
       return { fix: "write unix: and an absolute path of at most 107 bytes, like unix:/run/countersign/app.sock" };
     }
-    const [, ipv6, name = "", digits] = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]*)):(\d{1,5})$/.exec(text) ?? [];
+    const [, ipv6, name = "", digits] =
+      /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]*)):(\d{1,5}|[1-9]\d+)$/.exec(text) ?? [];
     const port = Number(digits);
     const isAddress = ipv6 === undefined || isIPv6(ipv6);
     if (port > 65_535)
-      return { message: `${port} is more than 65535, the highest port`, fix: "name a port up to 65535" };
+      return { message: `${digits} is more than 65535, the highest port`, fix: "name a port up to 65535" };
     if (digits === undefined || !isAddress || isBrokenIPv4(name)) return faultOfBind(text);
     return { value: { kind: "tcp", host: ipv6 === undefined ? name.toLowerCase() : canonicalIPv6(ipv6), port } };
   },

@@ -28,7 +28,10 @@ export async function loadTracing(
   const at = context.in("otlp");
   const { endpoint } = otlp;
   if (endpoint.path === "") {
-    at.in("endpoint").report("the address has no path", `write the whole address, like ${endpoint.origin}/v1/traces`);
+    const grpc = /:4317$/;
+    const message = `the address has no path${grpc.test(endpoint.origin) ? ", and 4317 is the port of gRPC" : ""}`;
+    const like = `${endpoint.origin.replace(grpc, ":4318")}/v1/traces`;
+    at.in("endpoint").report(message, `write the whole address, like ${like}`);
   }
   const headers = await loadHeaders(otlp.headers, at.in("headers"));
   const tls = await loadTls(otlp.tls, at.in("tls"));

@@ -94,6 +94,14 @@ itRefuses("what is nearly right", [
     "listeners[0].bind: 99999 is more than 65535 … up to 65535",
   ),
   fault(
+    withListener('bind: "127.0.0.1:274110", environment: sandbox'),
+    "listeners[0].bind: 274110 is more than 65535 … up to 65535",
+  ),
+  fault(
+    atTheEnd("tracing: { otlp: { endpoint: http://127.0.0.1:4317 } }"),
+    "tracing.otlp.endpoint: no path, and 4317 is the port of gRPC … like http://127.0.0.1:4318/v1/traces",
+  ),
+  fault(
     instead(authUrl, "authUrl: https://a.example/b/oauth/token/"),
     ".authUrl: adds itself … write https://a.example/b",
   ),
