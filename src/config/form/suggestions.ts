@@ -122,8 +122,9 @@ function findPlaces(stray: Stray, node: SchemaNode, holder: unknown, at: Path, w
   const { properties = {}, required = [], items, additionalProperties, propertyNames, anyOf } = node;
   const placeIn = (own: SchemaNode | undefined, least: number): Place[] => {
     const isOther = own?.enum !== undefined && typeof stray.value === "object";
+    const isAround = [...at, stray.key].every((part, index) => part === stray.path[index]);
     // Every object has a `constructor`.
-    if (typeof own !== "object" || isOther) return [];
+    if (typeof own !== "object" || isOther || isAround) return [];
     const isFit = fits(own, stray.value);
     const obstacle = Math.max(way, least, isFit ? obstacles.none : obstacles.form);
     return [{ path: [...at, stray.key], node: own, obstacle, isDoubtful: holder === undefined && !isFit }];

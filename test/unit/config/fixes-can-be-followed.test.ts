@@ -201,7 +201,6 @@ test.each<[path: Path, value: unknown, fix: string]>([
   [[...site, "keys", 0], { identifier: "K1", clientSecret: { file: "p" } }, "write secret, like"],
   [["listeners", 0, "token"], { file: "a" }, "move it to listeners[0].callers.shop.token, or"],
   [["listeners", 0, "callers", "shop", "tokens"], { file: "a" }, "did you mean token?"],
-  [["tokens", "tokens"], { file: "a" }, "remove it; possible keys"],
 ])("%j: %j gets the fix %s, whatever its value", (path, value, fix) => {
   const removed = { ...whole, redis: undefined, callbacks: undefined, tracing: undefined, docs: undefined };
   const { egress: _, token: __, ...others } = removed.environments.sandbox;
@@ -252,6 +251,7 @@ test.each<[path: Path, value: unknown, said: string, at?: Path]>([
   [sites, { folders: "a" }, "write folder, like", [...sites, "folders"]],
   [["admin", "bind"], "{{ .Values.bind }}", "a template that was not rendered; render it first"],
   [[...set, 0], { dir: "blue" }, 'name is missing; add a text, like "blue"', [...set, 0, "name"]],
+  [["tokens"], { tokens: [{ file: "a" }] }, "no key tokens here; remove it", ["tokens", "tokens"]],
   [[...set, 1, "clientId"], 12345, "read this as a number; write it in quotes, digit by digit"],
   [[...set, 1, "clientSecret"], { file: "a", env: "B" }, "does not go with", [...set, 1, "clientSecret", "env"]],
   [
