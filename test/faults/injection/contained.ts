@@ -41,6 +41,7 @@ const contained: readonly Contained[] = [
     why: "what is recorded reads as unknown if it is not; the answer is handed over, or the caller has gone",
   },
   { file: "serving/serve.js", awaited: /^context\.once/, why: "a key whose end is not written reads as unknown" },
+  { file: "serving/read-ahead.js", awaited: /^reading$/, why: "its failure arises in readAhead; either end is an end" },
   { file: "claims/late-writes.js", awaited: /^(this\.#retryAll|sleep)/, why: "a failed write is kept; a timer" },
   { file: "oauth/token-cache.js", awaited: /^this\.#refresh/, why: "a failed refresh is a pause" },
   { file: "oauth/token-cache.js", awaited: /^republish\(/, why: "as in refresh.js" },
