@@ -216,22 +216,19 @@ function checkMethod(line: string): void {
 /** How callers begin that speak another protocol, its name, and what to do. */
 const otherProtocols = [
   // RFC 8446 section 5.1, RFC 9113 section 3.4, RFC 1928 section 3.
-  ["\x16", "TLS", "Write http:// in its base URL, or give the listener mtls."],
-  ["PRI", "HTTP/2", "Set the client to HTTP/1.1."],
-  ["\x05", "SOCKS", "Write the listener's address in the client's base URL, not as its proxy."],
-  ["\x04", "SOCKS", "Write the listener's address in the client's base URL, not as its proxy."],
+  [["\x16"], "TLS", "Write http:// in its base URL, or give the listener mtls."],
+  [["PRI"], "HTTP/2", "Set the client to HTTP/1.1."],
+  [["\x05", "\x04"], "SOCKS", "Write the listener's address in the client's base URL, not as its proxy."],
   // HAProxy's, of both versions; the second is read up to its first line that is not empty.
-  ["PROX", "PROXY protocol", "Turn it off at the balancer that sends it (HAProxy: send-proxy)."],
-  ["\0\r", "PROXY protocol", "Turn it off at the balancer that sends it (HAProxy: send-proxy)."],
+  [["PROX", "\0\r"], "PROXY protocol", "Turn it off at the balancer that sends it (HAProxy: send-proxy)."],
 ] as const;
 
 function noMethod(line: string): ProxyError {
-  for (const [beginning, name, fix] of otherProtocols) {
-    if (!`${line}\r`.startsWith(beginning)) continue;
-    const what = `The caller speaks ${name}, and this listener plain HTTP/1.1 alone. ${fix}`;
-    return new ProxyError("malformed_request", what, { causedBy: name });
-  }
-  return malformed("HPE_INVALID_METHOD");
+  const [, name, fix] =
+    otherProtocols.find(([beginnings]) => beginnings.some((each) => `${line}\r`.startsWith(each))) ?? [];
+  if (name === undefined) return malformed("HPE_INVALID_METHOD");
+  const what = `The caller speaks ${name}, and this listener plain HTTP/1.1 alone. ${fix}`;
+  return new ProxyError("malformed_request", what, { causedBy: name });
 }
 
 /** Whether the body comes in chunks. The handler judges the codings below the chunks (RFC 9112 sections 6.1 and 6.3). */
