@@ -141,7 +141,7 @@ function renamed(given: string, holder: Path, keys: readonly string[]) {
   const meant = keys.find((key) => key === given || namesOf(key)?.test(given));
   if (meant === undefined) return undefined;
   const nodes = nodesAt(holder).flatMap(({ properties }) => properties?.[meant] ?? []);
-  return { meant: [...holder, meant], fix: `write ${meant}${like(nodes)}` };
+  return { meant: [...holder, meant], fix: `write ${meant}${like(nodes.map(exampleOf))}` };
 }
 
 const mostPlaces = 3;
@@ -361,19 +361,19 @@ const kinds: Readonly<Record<string, string>> = {
 
 /** A setting that is missing, with the schema's example; also used for one that only another setting demands. */
 export function missing(path: Path, kind = "a text"): Words {
-  return { message: `${path.at(-1)} is missing`, fix: `add ${kind}${like(nodesAt(path))}` };
+  return { message: `${path.at(-1)} is missing`, fix: `add ${kind}${like(examplesAt(path))}` };
 }
 
-function exampleAt(path: Path): unknown {
+/** An example of each alternative that has one. */
+function examplesAt(path: Path): readonly unknown[] {
   return nodesAt(path)
     .map(exampleOf)
-    .find((each) => each !== undefined);
+    .filter((each) => each !== undefined);
 }
 
-/** An example of each alternative. */
-function like(nodes: readonly SchemaNode[]): string {
-  const examples = nodes.flatMap((node) => JSON.stringify(exampleOf(node)) ?? []);
-  return examples.length === 0 ? "" : `, like ${[...new Set(examples)].join(" or ")}`;
+function like(examples: readonly unknown[]): string {
+  const texts = new Set(examples.flatMap((each) => JSON.stringify(each) ?? []));
+  return texts.size === 0 ? "" : `, like ${[...texts].join(" or ")}`;
 }
 
 function describeType({ expected, input, message: ways }: IssueOf<"invalid_type">, path: Path): Words {
@@ -386,7 +386,7 @@ function describeType({ expected, input, message: ways }: IssueOf<"invalid_type"
     const isPossible = !isInSecret(path) && nodes.some((node) => fits(node, `${input}`));
     const fix = ways.startsWith("write ")
       ? ways
-      : `write it in quotes${isPossible ? ", digit by digit" : like(nodesAt(path))}`;
+      : `write it in quotes${isPossible ? ", digit by digit" : like(examplesAt(path))}`;
     return { message: "YAML read this as a number", fix };
   }
   if (expected === "number" || expected === "int") {
@@ -394,7 +394,7 @@ function describeType({ expected, input, message: ways }: IssueOf<"invalid_type"
     return { message: `this must be ${kind}, without quotes or unit`, fix };
   }
   if (Array.isArray(input) && typeof additionalProperties === "object") {
-    const [name] = Object.keys(exampleAt(path) ?? {});
+    const [name] = Object.keys(examplesAt(path)[0] ?? {});
     return { message: `this must be ${kind}`, fix: `write each name as a key, without "- ": { ${name}: … }` };
   }
   const message = input === null ? `${path.length === 0 ? "the file" : "this"} is empty` : `this must be ${kind}`;
@@ -404,12 +404,8 @@ function describeType({ expected, input, message: ways }: IssueOf<"invalid_type"
     return { message, fix: `write its settings; possible keys: ${Object.keys(properties).join(", ")}` };
   }
   const own = nodes.map((node) => wrapped(input, node)).find((each) => each !== undefined);
-  const such =
-    path.length === 0
-      ? ` with ${required.join(", ")}`
-      : own === undefined
-        ? like(nodesAt(path))
-        : `, like ${JSON.stringify(own)}`;
+  const examples = own === undefined ? examplesAt(path) : [own];
+  const such = path.length === 0 ? ` with ${required.join(", ")}` : like(examples);
   return { message, fix: `write ${kind}${such}`, ...found };
 }
 
