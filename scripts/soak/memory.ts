@@ -80,16 +80,14 @@ export function measureGrowth(process: string, snapshots: readonly Snapshot[]): 
   const [first] = snapshots;
   const last = snapshots.at(-1);
   if (first === undefined || last === undefined || first === last) return undefined;
+  const lastHeaps = snapshots
+    .slice(1)
+    .slice(-lastSnapshots)
+    .map(({ heapBytes }) => heapBytes);
   return {
     process,
     snapshots: snapshots.length,
-    heapBytes:
-      Math.min(
-        ...snapshots
-          .slice(1)
-          .slice(-lastSnapshots)
-          .map(({ heapBytes }) => heapBytes),
-      ) - first.heapBytes,
+    heapBytes: Math.min(...lastHeaps) - first.heapBytes,
     residentBytes: last.residentBytes - first.residentBytes,
     heapBytesPerMinute: slope(snapshots.map(({ atMs, heapBytes }) => [atMs / 60_000, heapBytes])),
   };
