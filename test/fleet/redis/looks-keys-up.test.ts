@@ -60,7 +60,8 @@ async function lookUpOnly(staged: Staged, redis: RealRedis, key = "order-1") {
   // On a busy machine Redis may answer too late; the next trial comes within a second.
   for (let tries = 0; found.status === 503 && tries < 10; tries += 1) found = await lookUp(staged, key);
   const commands = await commandsDuring(redis, () => lookUp(staged, key));
-  expect(found.status, found.text).toBe(200);
+  const troubles = staged.recorder.events.filter(({ kind }) => kind.startsWith("redis_"));
+  expect(found.status, `${found.text}\n${JSON.stringify(troubles)}\n${JSON.stringify(before)}`).toBe(200);
   expect(found.headers).toMatchObject({
     "content-type": "application/json",
     "cache-control": "no-store",
