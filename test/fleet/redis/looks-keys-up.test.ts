@@ -57,7 +57,7 @@ async function lookUpOnly(staged: Staged, redis: RealRedis, key = "order-1") {
   const sent = staged.upstream.requests.length;
   // The first script of a connection may have to be loaded.
   let found = await lookUp(staged, key);
-  // On a busy machine Redis may answer too late; the next trial comes within a second.
+  // On a busy machine Redis may answer too late; the next trial comes within five seconds, and a look-up waits for one.
   for (let tries = 0; found.status === 503 && tries < 10; tries += 1) found = await lookUp(staged, key);
   const commands = await commandsDuring(redis, () => lookUp(staged, key));
   const troubles = staged.recorder.events.filter(({ kind }) => kind.startsWith("redis_"));
